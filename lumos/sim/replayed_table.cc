@@ -23,12 +23,11 @@ struct Span {
 
 /// Span of every row: of its own tasks, and of the rows inside it, which hold the time its own tasks leave out.
 std::vector<Span> row_spans(const ExecGraph& graph, const Timeline& timeline, const RankTasks& rank,
-                            const Nesting& nested) {
+                            const Nesting& nested, ReplayedRows rows) {
   std::vector<Span> spans(rank.table->size());
   for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-    if (graph.event[task] != kNoIndex) {
-      spans[graph.event[task]].cover({timeline.start_ns[task], timeline.end_ns[task]});
-    }
+    if (graph.event[task] == kNoIndex || (rows == ReplayedRows::kGpu && !is_gpu_task(graph.kind[task]))) continue;
+    spans[graph.event[task]].cover({timeline.start_ns[task], timeline.end_ns[task]});
   }
   for (auto row = nested.order.rbegin(); row != nested.order.rend(); ++row) {
     const uint32_t parent = nested.parent[*row];
@@ -64,11 +63,12 @@ void keep(std::vector<T>& column, const std::vector<uint32_t>& rows) {
 
 }  // namespace
 
-EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index) {
+EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index,
+                          ReplayedRows rows) {
   CHECK(rank_index < graph.ranks.size());
   const RankTasks& rank = graph.ranks[rank_index];
-  const Nesting nested = nesting(*rank.table);
-  const std::vector<Span> spans = row_spans(graph, timeline, rank, nested);
+  const Nesting nested = rows == ReplayedRows::kAll ? nesting(*rank.table) : Nesting{};
+  const std::vector<Span> spans = row_spans(graph, timeline, rank, nested, rows);
 
   EventTable result = *rank.table;
   result.fwdbwd = moved_flows(*rank.table, nested, spans);
