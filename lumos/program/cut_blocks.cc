@@ -8,7 +8,7 @@
 namespace lumos {
 namespace {
 
-/// The parts of a pass: its label and, in the optimizer, one part per launch.
+/// The parts of a pass: a layer, or what is outside of layers; in exchanges and the optimizer every launch is one.
 struct Part {
   uint32_t pass = 0;
   uint32_t launch_begin = 0;
@@ -23,7 +23,8 @@ std::vector<Part> list_parts(const RecoveredRank& rank) {
     for (uint32_t i = pass.begin; i < pass.end; ++i) {
       Label label = rank.labels[i];
       // What is recomputed belongs to the backward of its layer.
-      const bool starts = i == pass.begin || pass.phase == Phase::kOptimizer || label.layer != rank.labels[i - 1].layer;
+      const bool starts = i == pass.begin || pass.phase == Phase::kOptimizer || pass.phase == Phase::kP2p ||
+                          label.layer != rank.labels[i - 1].layer;
       const bool same_backward = !parts.empty() && parts.back().label.microbatch == label.microbatch &&
                                  parts.back().label.chunk == label.chunk && parts.back().label.layer == label.layer &&
                                  parts.back().label.phase == Phase::kRecompute && label.phase == Phase::kBackward;

@@ -1,17 +1,14 @@
 #include "lumos/program/launches.h"
 
 #include <algorithm>
-#include <array>
 #include <unordered_map>
+
+#include "lumos/trace/collective_names.h"
 
 namespace lumos {
 namespace {
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> parts) {
-  return std::any_of(parts.begin(), parts.end(), [&](auto part) { return text.substr(0, part.size()) == part; });
-}
 
 /// What the name of an enclosing row says about the code inside it.
 struct Hints {
@@ -107,7 +104,7 @@ GpuRows group_gpu_rows(const EventTable& table) {
 void describe_work(const EventTable& table, Launch& launch) {
   const std::string_view name = table.name_of(launch.gpu_row);
   const CollectiveDetail* collective = table.collective_detail(launch.gpu_row);
-  launch.is_communication = collective != nullptr || is_communication_kernel(name);
+  launch.is_communication = is_communication(table, launch.gpu_row);
   launch.in_optimizer |= table.kind[launch.gpu_row] == EventKind::kKernel && is_optimizer_kernel(name);
   launch.is_zeroing = (launch.is_zeroing || table.kind[launch.gpu_row] == EventKind::kMemset) && !launch.in_backward &&
                       !launch.is_communication;
@@ -121,11 +118,6 @@ void describe_work(const EventTable& table, Launch& launch) {
 }
 
 }  // namespace
-
-bool is_communication_kernel(std::string_view name) {
-  return starts_with_any(name, {"nccl", "rccl", "msccl", "nvshmem", "void nccl", "hccl"}) ||
-         contains(name, "cross_device_reduce") || contains(name, "multimem");
-}
 
 LaunchList list_launches(const EventTable& table) {
   LaunchList list;

@@ -43,7 +43,4 @@ struct LaunchList {
 /// O(rows log rows).
 LaunchList list_launches(const EventTable& table);
 
-/// True for names of kernels that move data between GPUs (NCCL and its relatives).
-bool is_communication_kernel(std::string_view name);
-
 }  // namespace lumos
