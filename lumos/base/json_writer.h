@@ -1,5 +1,5 @@
-// JSON out: appends one document to a string, member by member, in the order of the calls. Every --json output and
-// every trace that Lumos writes goes through it, so that numbers and escapes look the same everywhere.
+// JSON out: builds one document, member by member, in the order of the calls. Every --json output and every trace that
+// Lumos writes goes through it, so that the same values give the same bytes everywhere.
 #pragma once
 
 #include <cstdint>
@@ -11,49 +11,53 @@
 
 namespace lumos {
 
-/// Calls must nest properly; that they do is a CHECK. Doubles are written as the shortest text that reads back the
-/// same; NaN and infinities, which JSON lacks, as null. Text that is not valid UTF-8 gets U+FFFD in place of the bad
-/// bytes.
+/// Appends `text` to `out` as a JSON string with quotes. Control bytes are escaped; bytes that are not valid UTF-8,
+/// which damaged traces contain and JSON forbids, become U+FFFD.
+void append_json_string(std::string& out, std::string_view text);
+
+/// Appends `value` with up to `decimals` places, without trailing zeros; what is not finite becomes null.
+void append_json_number(std::string& out, double value, int decimals);
+
+/// Calls nest as the document does: begin_object(), key(), value() ... end_object(). That they do is a CHECK.
 class JsonWriter {
  public:
   enum class Style : uint8_t {
     kCompact,  ///< no white space
-    kPretty,   ///< two spaces per level; lists and objects begun as kInline stay on one line
+    kPretty,   ///< two spaces per level; what is begun as kInline stays on one line
   };
   enum class Layout : uint8_t { kBlock, kInline };
 
-  explicit JsonWriter(std::string& out, Style style = Style::kPretty) : out_(out), pretty_(style == Style::kPretty) {}
+  explicit JsonWriter(Style style = Style::kCompact) : pretty_(style == Style::kPretty) {}
 
-  void begin_object(Layout layout = Layout::kBlock) { begin('{', layout); }
-  void end_object() { end('}'); }
-  void begin_array(Layout layout = Layout::kBlock) { begin('[', layout); }
-  void end_array() { end(']'); }
-  void key(std::string_view key);
+  JsonWriter& begin_object(Layout layout = Layout::kBlock) { return begin('{', layout); }
+  JsonWriter& end_object() { return end('}'); }
+  JsonWriter& begin_array(Layout layout = Layout::kBlock) { return begin('[', layout); }
+  JsonWriter& end_array() { return end(']'); }
+  JsonWriter& key(std::string_view name);
 
-  void value(std::string_view text);
-  void value(const char* text) { value(std::string_view(text)); }
-  void value(bool flag);
-  void value(double number);
-  void value(int64_t number);
-  void value(uint64_t number);
-  void value(int32_t number) { value(static_cast<int64_t>(number)); }
-  void value(uint32_t number) { value(static_cast<uint64_t>(number)); }
-  void value(const Value& tree);
-  void null();
-  /// At most `decimals` digits after the point, trailing zeros dropped: for measured and computed quantities.
-  void rounded(double number, int decimals);
-  /// `units` of 1/1000 as a decimal number with three places: int64 nanoseconds as the microseconds of a trace.
-  void thousandths(int64_t units);
+  JsonWriter& value(std::string_view text);
+  JsonWriter& value(const char* text) { return value(std::string_view(text)); }
+  JsonWriter& value(bool flag);
+  JsonWriter& value(int64_t number);
+  JsonWriter& value(uint64_t number);
+  JsonWriter& value(int32_t number) { return value(static_cast<int64_t>(number)); }
+  JsonWriter& value(uint32_t number) { return value(static_cast<uint64_t>(number)); }
+  /// `decimals` places are kept at most: six of a millisecond are a nanosecond.
+  JsonWriter& value(double number, int decimals = 6);
+  JsonWriter& value(const Value& tree);
+  /// The shortest text that reads back as the same number; what is not finite becomes null.
+  JsonWriter& exact(double number);
+  /// Int64 thousandths with three places: nanoseconds as the microseconds of a trace, at any magnitude.
+  JsonWriter& thousandths(int64_t units);
+  JsonWriter& null();
 
   template <class T>
-  void field(std::string_view name, const T& content) {
-    key(name);
-    value(content);
+  JsonWriter& member(std::string_view name, const T& what) {
+    return key(name).value(what);
   }
-  void rounded_field(std::string_view name, double number, int decimals) {
-    key(name);
-    rounded(number, decimals);
-  }
+
+  /// The text so far; whole once every begin has its end.
+  const std::string& text() const { return text_; }
 
  private:
   struct Level {
@@ -61,14 +65,13 @@ class JsonWriter {
     bool inline_layout;
     bool empty = true;
   };
-  void begin(char open, Layout layout);
-  void end(char close);
-  void separate();
-  void append(std::string_view token);
+  JsonWriter& begin(char open, Layout layout);
+  JsonWriter& end(char close);
+  JsonWriter& token(std::string_view text);
+  void before_item();
   void break_line();
-  void quote(std::string_view text);
 
-  std::string& out_;
+  std::string text_;
   bool pretty_;
   bool after_key_ = false;
   std::vector<Level> levels_;
