@@ -54,6 +54,7 @@ struct Job {
   bool masked_softmax_fusion = true;
   bool cross_entropy_loss_fusion = false;
   bool gradient_accumulation_fusion = true;
+  bool async_tensor_model_parallel_allreduce = true;  ///< backward TP collectives run beside the weight gradients
   bool grad_reduce_in_fp32 = false;
 
   // The split.

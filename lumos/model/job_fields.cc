@@ -132,6 +132,7 @@ const std::vector<JobField>& job_fields() {
       FIELD(masked_softmax_fusion),
       FIELD(cross_entropy_loss_fusion),
       FIELD(gradient_accumulation_fusion),
+      FIELD(async_tensor_model_parallel_allreduce),
       FIELD(grad_reduce_in_fp32),
       FIELD(world_size),
       FIELD(gpus_per_node),
