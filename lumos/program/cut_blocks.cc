@@ -23,7 +23,8 @@ std::vector<Part> list_parts(const RecoveredRank& rank) {
     for (uint32_t i = pass.begin; i < pass.end; ++i) {
       Label label = rank.labels[i];
       // What is recomputed belongs to the backward of its layer.
-      const bool starts = i == pass.begin || pass.phase == Phase::kOptimizer || pass.phase == Phase::kP2p ||
+      const bool starts = i == pass.begin || pass.phase == Phase::kOptimizer ||
+                          pass.phase == Phase::kGradSync || pass.phase == Phase::kP2p ||
                           label.layer != rank.labels[i - 1].layer;
       const bool same_backward = !parts.empty() && parts.back().label.microbatch == label.microbatch &&
                                  parts.back().label.chunk == label.chunk && parts.back().label.layer == label.layer &&

@@ -22,8 +22,8 @@ enum class BlockRole : uint8_t {
   kBackwardLayer,  ///< with what it recomputes
   kBackwardExit,   ///< embedding
   kExchange,       ///< between pipeline stages
-  kGradSync,
-  kOptimizer,      ///< one launch of it: optimizers repeat the same few kernels per bucket
+  kGradSync,       ///< one launch of it, like the optimizer
+  kOptimizer,      ///< one launch: optimizers repeat the same few kernels per bucket
   kLog,
   kUnplaced,       ///< lowered as it is
 };
