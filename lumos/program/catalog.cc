@@ -177,7 +177,8 @@ RankCatalog make_catalog(const RankProgram& rank, const std::vector<Action>& sch
   std::erase_if(catalog.steps, [&](const StepBlocks& step) { return step.forwards.size() < most || step.all.empty(); });
   catalog.follows_schedule = !catalog.steps.empty();
   for (StepBlocks& step : catalog.steps)
-    catalog.follows_schedule &= ScheduleFollower(rank, schedule).follow(step, events[step.step], &catalog.batched_exchange);
+    catalog.follows_schedule &=
+        ScheduleFollower(rank, schedule).follow(step, events[step.step], &catalog.batched_exchange);
   return catalog;
 }
 

@@ -23,9 +23,8 @@ std::vector<Part> list_parts(const RecoveredRank& rank) {
     for (uint32_t i = pass.begin; i < pass.end; ++i) {
       Label label = rank.labels[i];
       // What is recomputed belongs to the backward of its layer.
-      const bool starts = i == pass.begin || pass.phase == Phase::kOptimizer ||
-                          pass.phase == Phase::kGradSync || pass.phase == Phase::kP2p ||
-                          label.layer != rank.labels[i - 1].layer;
+      const bool starts = i == pass.begin || pass.phase == Phase::kOptimizer || pass.phase == Phase::kGradSync ||
+                          pass.phase == Phase::kP2p || label.layer != rank.labels[i - 1].layer;
       const bool same_backward = !parts.empty() && parts.back().label.microbatch == label.microbatch &&
                                  parts.back().label.chunk == label.chunk && parts.back().label.layer == label.layer &&
                                  parts.back().label.phase == Phase::kRecompute && label.phase == Phase::kBackward;
@@ -66,7 +65,8 @@ std::map<uint32_t, int32_t> number_threads(const EventTable& table, const Recove
   for (auto& [lane, count] : counts)
     if (main_lane == kNoIndex || count.first > counts[main_lane].first) main_lane = lane;
   for (auto& [lane, count] : counts)
-    if (lane != main_lane && (backward_lane == kNoIndex || count.second > counts[backward_lane].second)) backward_lane = lane;
+    if (lane != main_lane && (backward_lane == kNoIndex || count.second > counts[backward_lane].second))
+      backward_lane = lane;
   int32_t next = 2;
   for (uint32_t lane = 0; lane < table.lanes.size(); ++lane) {
     if (table.lanes[lane].is_gpu) continue;
@@ -82,7 +82,8 @@ std::map<uint32_t, int32_t> number_threads(const EventTable& table, const Recove
 
 BlockRole role_of(const RecoveredRank& rank, const Part& part, bool before_layers) {
   switch (part.label.phase) {
-    case Phase::kInit: return BlockRole::kInit;
+    case Phase::kInit:
+      return BlockRole::kInit;
     case Phase::kForward:
       if (part.label.layer >= 0) return BlockRole::kForwardLayer;
       return before_layers ? BlockRole::kForwardEntry : BlockRole::kForwardExit;
@@ -90,11 +91,16 @@ BlockRole role_of(const RecoveredRank& rank, const Part& part, bool before_layer
     case Phase::kRecompute:
       if (part.label.layer >= 0) return BlockRole::kBackwardLayer;
       return before_layers ? BlockRole::kBackwardEntry : BlockRole::kBackwardExit;
-    case Phase::kP2p: return BlockRole::kExchange;
-    case Phase::kGradSync: return BlockRole::kGradSync;
-    case Phase::kOptimizer: return BlockRole::kOptimizer;
-    case Phase::kLog: return BlockRole::kLog;
-    case Phase::kUnknown: break;
+    case Phase::kP2p:
+      return BlockRole::kExchange;
+    case Phase::kGradSync:
+      return BlockRole::kGradSync;
+    case Phase::kOptimizer:
+      return BlockRole::kOptimizer;
+    case Phase::kLog:
+      return BlockRole::kLog;
+    case Phase::kUnknown:
+      break;
   }
   (void)rank;
   return BlockRole::kUnplaced;
@@ -177,7 +183,8 @@ class Cutter {
     const uint32_t size = graph_.size();
     std::vector<uint32_t> order(size);
     for (uint32_t i = 0; i < size; ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return part_of_task_[a] < part_of_task_[b]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](uint32_t a, uint32_t b) { return part_of_task_[a] < part_of_task_[b]; });
 
     std::vector<uint32_t> new_id(size);
     for (uint32_t i = 0; i < size; ++i) new_id[order[i]] = i;
@@ -224,8 +231,8 @@ class Cutter {
     return graph_.processor[task] == kNoProcessor ? kNoLane : lane_of_processor_[graph_.processor[task]];
   }
 
-  void emit_task(uint32_t task, const Block& block, const std::vector<uint32_t>& lane_begin, const std::vector<uint32_t>& new_id,
-                 const std::vector<uint32_t>& position) {
+  void emit_task(uint32_t task, const Block& block, const std::vector<uint32_t>& lane_begin,
+                 const std::vector<uint32_t>& new_id, const std::vector<uint32_t>& position) {
     BlockTask made;
     made.event = graph_.event[task];
     made.duration_ns = graph_.duration_ns[task];

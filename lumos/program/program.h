@@ -1,6 +1,6 @@
-// The recovered program of a job: every rank's graph cut into blocks (a layer's forward, an exchange between stages, one
-// unit of the optimizer ...), each with its host side, its GPU side and what it depends on outside of itself. Made by
-// program/template from ExecGraphs and their labels; changed and lowered again by program/lower.
+// The recovered program of a job: every rank's graph cut into blocks (a layer's forward, an exchange between stages,
+// one unit of the optimizer ...), each with its host side, its GPU side and what it depends on outside of itself. Made
+// by program/template from ExecGraphs and their labels; changed and lowered again by program/lower.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace lumos {
 /// What a block is part of.
 enum class BlockRole : uint8_t {
   kInit,
-  kForwardEntry,   ///< of a forward pass, before its first layer: input, embedding
+  kForwardEntry,  ///< of a forward pass, before its first layer: input, embedding
   kForwardLayer,
   kForwardExit,    ///< after its last layer: head and loss
   kBackwardEntry,  ///< before the first layer that is differentiated: head and loss
@@ -25,7 +25,7 @@ enum class BlockRole : uint8_t {
   kGradSync,       ///< one launch of it, like the optimizer
   kOptimizer,      ///< one launch: optimizers repeat the same few kernels per bucket
   kLog,
-  kUnplaced,       ///< lowered as it is
+  kUnplaced,  ///< lowered as it is
 };
 
 /// A processor of a rank, the same number on all ranks of a job: threads by what they do, streams by their CUDA number.
@@ -37,8 +37,8 @@ struct LaneKey {
 
 /// Where a dependency of a block's task comes from.
 struct BlockEdge {
-  int32_t local = -1;     ///< index of a task of the same block, or
-  uint16_t lane = 0;      ///< the task `back` places before the block's first on this lane (index into Program::lanes)
+  int32_t local = -1;  ///< index of a task of the same block, or
+  uint16_t lane = 0;   ///< the task `back` places before the block's first on this lane (index into Program::lanes)
   uint32_t back = 0;
   int32_t lag_ns = 0;
   EdgeKind kind = EdgeKind::kThread;
@@ -50,11 +50,11 @@ struct BlockEdge {
 inline constexpr uint16_t kNoLane = UINT16_MAX;
 
 struct BlockTask {
-  uint32_t event = kNoIndex;   ///< row of the rank's table
+  uint32_t event = kNoIndex;  ///< row of the rank's table
   int64_t duration_ns = 0;
-  uint32_t edge_begin = 0;     ///< into RankProgram::edges
+  uint32_t edge_begin = 0;  ///< into RankProgram::edges
   uint32_t edge_end = 0;
-  uint16_t lane = kNoLane;     ///< index into Program::lanes
+  uint16_t lane = kNoLane;  ///< index into Program::lanes
   TaskKind kind = TaskKind::kHost;
 };
 
@@ -62,19 +62,19 @@ struct BlockTask {
 struct Block {
   BlockRole role = BlockRole::kUnplaced;
   Label label;
-  uint32_t pass = kNoIndex;    ///< index into RecoveredRank::passes
-  uint32_t task_begin = 0;     ///< into RankProgram::tasks
+  uint32_t pass = kNoIndex;  ///< index into RecoveredRank::passes
+  uint32_t task_begin = 0;   ///< into RankProgram::tasks
   uint32_t task_end = 0;
-  uint32_t launch_begin = 0;   ///< into RecoveredRank::list
+  uint32_t launch_begin = 0;  ///< into RecoveredRank::list
   uint32_t launch_end = 0;
-  uint64_t shape = 0;          ///< equal for blocks that launch the same kernels on the same streams
+  uint64_t shape = 0;  ///< equal for blocks that launch the same kernels on the same streams
 };
 
 struct RankProgram {
   int32_t rank = 0;
   std::shared_ptr<const EventTable> table;
   RecoveredRank recovered;
-  std::vector<Block> blocks;     ///< in host order; their tasks are contiguous and in order
+  std::vector<Block> blocks;  ///< in host order; their tasks are contiguous and in order
   std::vector<BlockTask> tasks;
   std::vector<BlockEdge> edges;
 };

@@ -16,9 +16,11 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 CommKind kind_of(std::string_view collective, std::string_view kernel) {
   for (std::string_view name : {collective, kernel}) {
     if (contains(name, "reduce_scatter") || contains(name, "ReduceScatter")) return CommKind::kReduceScatter;
-    if (contains(name, "allgather") || contains(name, "all_gather") || contains(name, "AllGather")) return CommKind::kAllGather;
+    if (contains(name, "allgather") || contains(name, "all_gather") || contains(name, "AllGather"))
+      return CommKind::kAllGather;
     if (contains(name, "broadcast") || contains(name, "Broadcast")) return CommKind::kBroadcast;
-    if (contains(name, "allreduce") || contains(name, "all_reduce") || contains(name, "AllReduce")) return CommKind::kAllReduce;
+    if (contains(name, "allreduce") || contains(name, "all_reduce") || contains(name, "AllReduce"))
+      return CommKind::kAllReduce;
     if (contains(name, "send") || contains(name, "recv") || contains(name, "SendRecv")) return CommKind::kPointToPoint;
   }
   return CommKind::kAllReduce;

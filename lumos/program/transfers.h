@@ -27,16 +27,16 @@ struct Transfer {
   uint32_t row = 0;
   CommScope scope = CommScope::kTensor;
   CommKind kind = CommKind::kAllReduce;
-  bool sends = false;           ///< of point-to-point kernels, where the trace tells
+  bool sends = false;  ///< of point-to-point kernels, where the trace tells
   bool receives = false;
-  int64_t bytes = -1;           ///< by NCCL's definition of size; -1: the trace does not tell
+  int64_t bytes = -1;  ///< by NCCL's definition of size; -1: the trace does not tell
   int64_t transfer_ns = 0;
-  int64_t wait_ns = 0;          ///< duration less transfer
+  int64_t wait_ns = 0;  ///< duration less transfer
 };
 
 struct RankTransfers {
-  std::vector<Transfer> transfers;      ///< by start
-  std::vector<uint32_t> of_row;         ///< per table row, or kNoIndex
+  std::vector<Transfer> transfers;  ///< by start
+  std::vector<uint32_t> of_row;     ///< per table row, or kNoIndex
 };
 
 /// Per rank of the program. The transfer of a collective is the shortest duration among its traced members, for whoever
