@@ -39,6 +39,7 @@ enum class EdgeKind : uint8_t {
   kIssueOrder,    ///< one connection: kernels of all streams start in issue order
   kRendezvous,    ///< members of a collective
   kTransferOf,    ///< arrival to transfer of one collective kernel
+  kFirstWave,     ///< room on the GPU: a part of the source's duration, so it scales with it
   kCount,
 };
 
