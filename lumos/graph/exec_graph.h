@@ -88,6 +88,7 @@ struct RankTasks {
   std::shared_ptr<const EventTable> table;
   std::vector<Step> steps;
   std::vector<Constant> constants;
+  uint32_t dropped_edges = 0;  ///< inferred dependencies that would have closed a cycle
 };
 
 /// Tasks of a rank are contiguous and numbered so that edges within the rank go from lower to higher ids; `order` is a
