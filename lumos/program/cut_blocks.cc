@@ -36,9 +36,20 @@ std::vector<Part> list_parts(const RecoveredRank& rank) {
   return parts;
 }
 
+/// Ends of the calls in which the host waits for the GPU, in order.
+std::vector<int64_t> synchronise_ends(const EventTable& table) {
+  std::vector<int64_t> ends;
+  for (uint32_t row = 0; row < table.size(); ++row)
+    if (table.kind[row] == EventKind::kRuntime && table.name_of(row).find("Synchronize") != std::string_view::npos)
+      ends.push_back(table.end_ns(row));
+  std::sort(ends.begin(), ends.end());
+  return ends;
+}
+
 /// Host time at which each part begins on every thread: where the outermost operator of its first launch starts, but
-/// not before the launch of the part before.
+/// not before the launch of the part before. What the host does after a synchronise call belongs to what follows.
 std::vector<int64_t> part_starts(const EventTable& table, const RecoveredRank& rank, const std::vector<Part>& parts) {
+  const std::vector<int64_t> synchronised = synchronise_ends(table);
   std::vector<int64_t> starts;
   int64_t previous_launch = INT64_MIN;
   for (const Part& part : parts) {
@@ -46,6 +57,8 @@ std::vector<int64_t> part_starts(const EventTable& table, const RecoveredRank& r
     int64_t start = launch.ts_ns;
     if (launch.outer_op != kNoIndex) start = std::min(start, table.ts_ns[launch.outer_op]);
     start = std::max(start, previous_launch);
+    auto after = std::upper_bound(synchronised.begin(), synchronised.end(), start);
+    if (after != synchronised.begin() && *(after - 1) > previous_launch) start = *(after - 1) + 1;  // the return itself is part of the call
     starts.push_back(start);
     const Launch& last = rank.list.launches[part.launch_end - 1];
     previous_launch = last.call == kNoIndex ? last.ts_ns : table.end_ns(last.call);

@@ -44,6 +44,8 @@ class RankEmitter {
       int64_t duration = durations_[placed.rank][t];
       if (task.kind == TaskKind::kTransfer && meeting != kNoIndex)
         duration = meeting == kDropped ? 0 : plan_.meeting_ns[meeting];
+      if (placed.gpu_scale != 1 && is_gpu_task(task.kind) && !communicates)
+        duration = static_cast<int64_t>(static_cast<double>(duration) * placed.gpu_scale);
       add_task(placed.rank, task, duration);
       for (uint32_t e = task.edge_begin; e < task.edge_end; ++e) add_edge(source.edges[e], base);
       if (meeting < kDropped) {

@@ -56,7 +56,12 @@ class StagePlanner {
   void set_step(uint64_t step) { step_draw_ = step; }
   uint32_t donor() const { return donor_; }
 
-  void init(std::vector<PlacedBlock>& out) { put_all(donor_, step(donor_).init, out); }
+  /// Gradients are set to zero in one go per buffer: the time grows with the parameters.
+  void init(std::vector<PlacedBlock>& out) {
+    const size_t begin = out.size();
+    put_all(donor_, step(donor_).init, out);
+    for (size_t i = begin; i < out.size(); ++i) out[i].gpu_scale = static_cast<float>(stage_ratio(donor_));
+  }
 
   void pass(PassKey key, std::vector<PlacedBlock>& out) {
     const bool entry_here =
@@ -131,7 +136,7 @@ class StagePlanner {
     return draw_.pick(ranks);
   }
 
-  void put(uint32_t rank, uint32_t block, std::vector<PlacedBlock>& out) { out.push_back({rank, block, 0, 0}); }
+  void put(uint32_t rank, uint32_t block, std::vector<PlacedBlock>& out) { out.push_back({rank, block, 0, 0, 1}); }
   void put_all(uint32_t rank, const std::vector<uint32_t>& blocks, std::vector<PlacedBlock>& out) {
     for (uint32_t block : blocks) put(rank, block, out);
   }
