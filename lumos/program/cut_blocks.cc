@@ -58,7 +58,8 @@ std::vector<int64_t> part_starts(const EventTable& table, const RecoveredRank& r
     if (launch.outer_op != kNoIndex) start = std::min(start, table.ts_ns[launch.outer_op]);
     start = std::max(start, previous_launch);
     auto after = std::upper_bound(synchronised.begin(), synchronised.end(), start);
-    if (after != synchronised.begin() && *(after - 1) > previous_launch) start = *(after - 1) + 1;  // the return itself is part of the call
+    if (after != synchronised.begin() && *(after - 1) > previous_launch)
+      start = *(after - 1) + 1;  // the return itself is part of the call
     starts.push_back(start);
     const Launch& last = rank.list.launches[part.launch_end - 1];
     previous_launch = last.call == kNoIndex ? last.ts_ns : table.end_ns(last.call);

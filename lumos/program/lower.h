@@ -19,7 +19,7 @@ struct PlacedBlock {
   uint32_t block = 0;          ///< index into its blocks
   uint32_t meeting_begin = 0;  ///< into LowerPlan::meeting_of
   uint32_t meeting_end = 0;
-  float gpu_scale = 1;         ///< of the durations of its kernels, copies and fills
+  float gpu_scale = 1;  ///< of the durations of its kernels, copies and fills
 };
 
 /// One communication kernel of a placed block: its row, and the meeting it goes to or kDropped.
