@@ -18,6 +18,7 @@ class RankEmitter {
     rank_index_ = index;
     lane_tasks_.assign(program_.lanes.size(), {});
     processor_.assign(program_.lanes.size(), kNoProcessor);
+    received_.assign(plan_.meeting_ns.size(), kNoIndex);
     RankTasks tasks;
     tasks.rank = rank.rank;
     tasks.first_task = graph_.size();
@@ -37,6 +38,7 @@ class RankEmitter {
     block_begin_.resize(program_.lanes.size());
     for (size_t lane = 0; lane < lane_tasks_.size(); ++lane)
       block_begin_[lane] = static_cast<uint32_t>(lane_tasks_[lane].size());
+    bool needs_data = placed.needs_begin < placed.needs_end;
     for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
       const BlockTask& task = source.tasks[t];
       const bool communicates = task.kind == TaskKind::kArrive || task.kind == TaskKind::kTransfer;
@@ -55,9 +57,27 @@ class RankEmitter {
           edge.source = meeting;  // replaced by the rendezvous task once all ranks are emitted
           edge.kind = EdgeKind::kRendezvous;
           graph_.edges.push_back(edge);
+          received_[meeting] = graph_.size() - 1;
         }
       }
+      if (needs_data && is_gpu_task(task.kind) && !communicates) {
+        add_needs(placed);
+        needs_data = false;
+      }
       graph_.edge_begin.push_back(static_cast<uint32_t>(graph_.edges.size()));
+    }
+  }
+
+  /// A pass reads what its stage received, whatever stream waits the trace shows for it.
+  void add_needs(const PlacedBlock& placed) {
+    for (uint32_t i = placed.needs_begin; i < placed.needs_end; ++i) {
+      const uint32_t transfer = received_[plan_.needs[i]];
+      if (transfer == kNoIndex) continue;
+      Edge edge;
+      edge.source = transfer;
+      edge.kind = EdgeKind::kInterStream;
+      edge.recorded = false;
+      graph_.edges.push_back(edge);
     }
   }
 
@@ -138,6 +158,7 @@ class RankEmitter {
   std::vector<std::vector<uint32_t>> lane_tasks_;  ///< emitted tasks per lane, in order
   std::vector<uint32_t> block_begin_;              ///< how many each lane had when the current block began
   std::vector<uint32_t> processor_;
+  std::vector<uint32_t> received_;  ///< this rank's transfer task of each meeting
 };
 
 /// One task without a processor per meeting, after the tasks of all ranks.

@@ -19,6 +19,8 @@ struct PlacedBlock {
   uint32_t block = 0;          ///< index into its blocks
   uint32_t meeting_begin = 0;  ///< into LowerPlan::meeting_of
   uint32_t meeting_end = 0;
+  uint32_t needs_begin = 0;  ///< into LowerPlan::needs: meetings whose data the block's first kernel reads
+  uint32_t needs_end = 0;
   float gpu_scale = 1;  ///< of the durations of its kernels, copies and fills
 };
 
@@ -36,6 +38,7 @@ struct PlannedRank {
 struct LowerPlan {
   std::vector<PlannedRank> ranks;
   std::vector<MeetingOf> meeting_of;
+  std::vector<uint32_t> needs;
   std::vector<int64_t> meeting_ns;  ///< the transfer of each meeting, once all have arrived
 };
 

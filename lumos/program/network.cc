@@ -46,19 +46,17 @@ struct Observation {
   double us;
 };
 
-/// Non-negative least squares on relative errors, by coordinate descent: few unknowns, any number of rows.
-std::array<double, 3> fit_non_negative(const std::vector<std::array<double, 3>>& rows,
+/// Non-negative least squares on relative errors for two unknowns, by coordinate descent.
+std::array<double, 2> fit_non_negative(const std::vector<std::array<double, 2>>& rows,
                                        const std::vector<double>& values) {
   constexpr int kSweeps = 2000;
-  std::array<double, 3> x{0, 0, 0};
+  std::array<double, 2> x{0, 0};
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    for (int j = 0; j < 3; ++j) {
+    for (int j = 0; j < 2; ++j) {
       double numerator = 0, denominator = 0;
       for (size_t i = 0; i < rows.size(); ++i) {
         const double weight = 1 / (values[i] * values[i]);
-        double rest = values[i];
-        for (int k = 0; k < 3; ++k)
-          if (k != j) rest -= rows[i][k] * x[k];
+        const double rest = values[i] - rows[i][1 - j] * x[1 - j];
         numerator += weight * rows[i][j] * rest;
         denominator += weight * rows[i][j] * rows[i][j];
       }
@@ -68,29 +66,30 @@ std::array<double, 3> fit_non_negative(const std::vector<std::array<double, 3>>&
   return x;
 }
 
-/// Fits one tier; `cards` scales the bandwidth of groups that own several cards per node.
-void fit_tier(const std::vector<Observation>& observations, bool fabric, const Network& network, Tier* tier) {
-  std::vector<std::array<double, 3>> rows;
+/// Latency and bandwidth of one tier. A trace shows few group sizes, from which start and hop cannot be told apart:
+/// their proportion stays that of the default tier.
+void fit_tier(const std::vector<Observation>& observations, bool fabric, Tier* tier) {
+  const double hop_share = tier->hop_us / tier->latency_us;
+  std::vector<std::array<double, 2>> rows;
   std::vector<double> values;
   for (const Observation& seen : observations) {
     const auto members = static_cast<double>(seen.span.members);
     const double cards = fabric ? static_cast<double>(seen.span.per_node) : 1;
-    rows.push_back({1, latency_steps(seen.kind, members, seen.bytes),
+    rows.push_back({1 + hop_share * latency_steps(seen.kind, members, seen.bytes) / cards,
                     seen.bytes * link_share(seen.kind, members) / kBytesPerUsOfGb / cards});
     values.push_back(seen.us);
   }
   if (rows.empty()) return;
   const auto x = fit_non_negative(rows, values);
-  if (x[2] <= 0) return;
+  if (x[1] <= 0) return;
   tier->latency_us = x[0];
-  tier->hop_us = x[1];
-  tier->gb_per_s = 1 / x[2];
+  tier->hop_us = x[0] * hop_share;
+  tier->gb_per_s = 1 / x[1];
   tier->observations = static_cast<int>(rows.size());
   double error = 0;
   for (size_t i = 0; i < rows.size(); ++i)
-    error += std::abs(rows[i][0] * x[0] + rows[i][1] * x[1] + rows[i][2] * x[2] - values[i]) / values[i];
+    error += std::abs(rows[i][0] * x[0] + rows[i][1] * x[1] - values[i]) / values[i];
   tier->error_pct = 100 * error / static_cast<double>(rows.size());
-  (void)network;
 }
 
 }  // namespace
@@ -164,6 +163,8 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
       const int64_t bytes = transfer.bytes > 0
                                 ? transfer.bytes
                                 : static_cast<int64_t>(expected_bytes(job, transfer.scope, transfer.kind));
+      // A collective over everything is mostly waiting; unless all of its members are traced it tells nothing.
+      if (transfer.scope == CommScope::kModel && static_cast<int64_t>(transfers.size()) < job.world_size) continue;
       const bool staged = transfer.scope == CommScope::kPipeline;
       samples[{transfer.scope, transfer.kind, bytes, staged ? stage : 0}].push_back(
           static_cast<double>(transfer.transfer_ns) / 1e3);
@@ -180,8 +181,8 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
         .push_back({kind, static_cast<double>(bytes), span, times[times.size() / 2]});
   }
   Network network = defaults;
-  fit_tier(inside, false, network, &network.node);
-  fit_tier(between, true, network, &network.fabric);
+  fit_tier(inside, false, &network.node);
+  fit_tier(between, true, &network.fabric);
   return network;
 }
 

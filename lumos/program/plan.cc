@@ -33,10 +33,17 @@ struct PassKey {
   int16_t chunk = 0;
 };
 
+/// What all stages of a plan have in common: what varies from step to step, or from replica to replica, varies for all
+/// of them alike.
+struct SharedDraws {
+  uint64_t step = 0;
+  uint64_t replica = 0;
+};
+
 class StagePlanner {
  public:
-  StagePlanner(const Recovery& recovery, const Job& target, uint64_t seed, LowerPlan& plan)
-      : recovery_(recovery), base_(recovery.job), target_(target), draw_(seed), plan_(plan) {
+  StagePlanner(const Recovery& recovery, const Job& target, uint64_t seed, SharedDraws shared)
+      : recovery_(recovery), base_(recovery.job), target_(target), shared_(shared), draw_(seed) {
     layers_ = target.num_layers / (target.pipeline_model_parallel_size * target.virtual_pipeline_model_parallel_size);
     same_schedule_ = schedule_shape(base_) == schedule_shape(target_);
     same_layers_ = same_schedule_ && base_.num_layers == target_.num_layers;
@@ -49,11 +56,8 @@ class StagePlanner {
     // The work of the model's ends is on the stages that hold them, whichever rank gives the layers.
     first_ = ends_.first ? pick_end(true) : donor_;
     last_ = ends_.last ? pick_end(false) : donor_;
-    // One step of the trace for all of a plan: what varies from step to step varies for all stages alike.
-    step_ = static_cast<size_t>(step_draw_);
   }
 
-  void set_step(uint64_t step) { step_draw_ = step; }
   uint32_t donor() const { return donor_; }
 
   /// Gradients are set to zero in one go per buffer: the time grows with the parameters.
@@ -109,7 +113,7 @@ class StagePlanner {
 
   const StepBlocks& step(uint32_t rank) const {
     const auto& steps = recovery_.catalogs[rank].steps;
-    return steps[step_ % steps.size()];
+    return steps[(shared_.step + shared_.step / recovery_.places.size()) % steps.size()];
   }
 
   /// A traced rank that holds the same ends of the model, else any.
@@ -120,6 +124,9 @@ class StagePlanner {
       const bool same_stage = same_schedule_ ? recovery_.places[r].stage == stage_ : has == ends;
       (same_stage ? same : others).push_back(r);
     }
+    // With unchanged stages all of them come from one replica, whose ranks have waited for each other.
+    if (base_.pipeline_model_parallel_size == target_.pipeline_model_parallel_size && !same.empty())
+      return same[shared_.replica % same.size()];
     if (same.empty() && ends.first) return pick_end(true);
     if (same.empty() && ends.last) return pick_end(false);
     return draw_.pick(same.empty() ? others : same);
@@ -136,7 +143,7 @@ class StagePlanner {
     return draw_.pick(ranks);
   }
 
-  void put(uint32_t rank, uint32_t block, std::vector<PlacedBlock>& out) { out.push_back({rank, block, 0, 0, 1}); }
+  void put(uint32_t rank, uint32_t block, std::vector<PlacedBlock>& out) { out.push_back({rank, block}); }
   void put_all(uint32_t rank, const std::vector<uint32_t>& blocks, std::vector<PlacedBlock>& out) {
     for (uint32_t block : blocks) put(rank, block, out);
   }
@@ -246,8 +253,8 @@ class StagePlanner {
   const Recovery& recovery_;
   const Job& base_;
   const Job& target_;
+  SharedDraws shared_;
   Draw draw_;
-  LowerPlan& plan_;
   int64_t layers_ = 0;
   bool same_schedule_ = false;
   bool same_layers_ = false;
@@ -255,8 +262,6 @@ class StagePlanner {
   int64_t stage_ = 0;
   StageEnds ends_;
   uint32_t donor_ = 0, first_ = 0, last_ = 0;
-  size_t step_ = 0;
-  uint64_t step_draw_ = 0;
 };
 
 /// Joins the kernels of different stages that carry the same tensors, and the collectives that span stages.
@@ -267,12 +272,21 @@ class MeetingPlanner {
     collect_samples();
   }
 
-  /// `tensors[s][b]`: what the b-th placed block of stage s exchanges (empty action for others).
-  void run(const std::vector<std::vector<const Action*>>& tensors) {
+  /// `actions[s][b]`: what the b-th placed block of stage s exchanges, or the pass that begins with it; else nullptr.
+  void run(const std::vector<std::vector<const Action*>>& actions) {
     for (size_t s = 0; s < plan_.ranks.size(); ++s) {
       std::map<CommScope, uint32_t> ordinal;
-      for (size_t b = 0; b < plan_.ranks[s].blocks.size(); ++b)
-        add_block(s, plan_.ranks[s].blocks[b], tensors[s][b], ordinal);
+      for (size_t b = 0; b < plan_.ranks[s].blocks.size(); ++b) {
+        const Action* action = actions[s][b];
+        const bool exchange = action && action->kind == ActionKind::kExchange;
+        add_block(s, plan_.ranks[s].blocks[b], exchange ? action : nullptr, ordinal);
+      }
+    }
+    for (size_t s = 0; s < plan_.ranks.size(); ++s) {
+      for (size_t b = 0; b < plan_.ranks[s].blocks.size(); ++b) {
+        const Action* action = actions[s][b];
+        if (action && action->kind != ActionKind::kExchange) add_needs(s, *action, plan_.ranks[s].blocks[b]);
+      }
     }
   }
 
@@ -303,6 +317,18 @@ class MeetingPlanner {
       }
     }
     placed.meeting_end = static_cast<uint32_t>(plan_.meeting_of.size());
+  }
+
+  /// The first block of a pass waits for the tensor that the pass begins with, if another stage made it.
+  void add_needs(size_t stage, const Action& pass, PlacedBlock& placed) {
+    const auto stages = static_cast<int>(plan_.ranks.size());
+    const int virtual_stage = pass.chunk * stages + static_cast<int>(stage);
+    const bool backward = pass.kind == ActionKind::kBackward;
+    const int producer = backward ? virtual_stage : virtual_stage - 1;
+    placed.needs_begin = static_cast<uint32_t>(plan_.needs.size());
+    auto found = tensor_meetings_.find({pass.microbatch, static_cast<int16_t>(producer), backward});
+    if (found != tensor_meetings_.end()) plan_.needs.push_back(found->second);
+    placed.needs_end = static_cast<uint32_t>(plan_.needs.size());
   }
 
   uint32_t group_meeting(const Transfer& transfer, uint32_t ordinal) {
@@ -418,37 +444,42 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
 Result<LowerPlan> plan_step(const Recovery& recovery, const Job& target, const Network& network, uint64_t seed) {
   const auto schedule = TRY(make_schedule(schedule_shape(target)));
   LowerPlan plan;
-  std::vector<std::vector<Action>> parts(schedule.size());
-  std::vector<std::vector<int>> part_of(schedule.size());
-  const uint64_t step = Draw(seed).next();
+  std::vector<std::vector<Action>> exchanges(schedule.size());
+  // Of each placed block: the exchange (>= 0) or the scheduled pass (-2 - index) that it begins; -1 for others.
+  std::vector<std::vector<int>> begins(schedule.size());
+  // Consecutive seeds go through the traced replicas and steps in turn, so that few seeds see all of them.
+  const SharedDraws shared{seed, seed};
   for (size_t s = 0; s < schedule.size(); ++s) {
-    StagePlanner stage(recovery, target, seed * 1000003 + s, plan);
-    stage.set_step(step);
+    StagePlanner stage(recovery, target, seed * 1000003 + s, shared);
     stage.choose_donors(static_cast<int64_t>(s));
     PlannedRank rank;
     rank.rank = static_cast<int32_t>(static_cast<int64_t>(s) * stride_of(target, Axis::kPipeline));
-    auto note = [&](int part) { part_of[s].resize(rank.blocks.size(), part); };
     stage.init(rank.blocks);
-    note(-1);
-    for (const Action& action : schedule[s]) {
-      if (action.kind != ActionKind::kExchange) {
-        stage.pass({action.kind == ActionKind::kBackward, action.microbatch, action.chunk}, rank.blocks);
-        note(-1);
+    begins[s].resize(rank.blocks.size(), -1);
+    for (size_t a = 0; a < schedule[s].size(); ++a) {
+      const Action& action = schedule[s][a];
+      const size_t before = exchanges[s].size(), block = rank.blocks.size();
+      if (action.kind == ActionKind::kExchange) {
+        stage.exchange(action, rank.blocks, &exchanges[s]);
+        for (size_t i = 0; block + i < rank.blocks.size(); ++i) begins[s].push_back(static_cast<int>(before + i));
         continue;
       }
-      const size_t before = parts[s].size(), block = rank.blocks.size();
-      stage.exchange(action, rank.blocks, &parts[s]);
-      for (size_t i = 0; block + i < rank.blocks.size(); ++i) part_of[s].push_back(static_cast<int>(before + i));
+      stage.pass({action.kind == ActionKind::kBackward, action.microbatch, action.chunk}, rank.blocks);
+      begins[s].resize(rank.blocks.size(), -1);
+      if (block < rank.blocks.size()) begins[s][block] = -2 - static_cast<int>(a);
     }
     stage.tail(rank.blocks);
-    note(-1);
+    begins[s].resize(rank.blocks.size(), -1);
     plan.ranks.push_back(std::move(rank));
   }
-  std::vector<std::vector<const Action*>> tensors(schedule.size());
+  std::vector<std::vector<const Action*>> actions(schedule.size());
   for (size_t s = 0; s < schedule.size(); ++s)
-    for (int part : part_of[s]) tensors[s].push_back(part < 0 ? nullptr : &parts[s][static_cast<size_t>(part)]);
+    for (int begin : begins[s])
+      actions[s].push_back(begin == -1  ? nullptr
+                           : begin >= 0 ? &exchanges[s][static_cast<size_t>(begin)]
+                                        : &schedule[s][static_cast<size_t>(-2 - begin)]);
   Draw draw(seed ^ 0x5bd1e995);
-  MeetingPlanner(recovery, target, network, draw, plan).run(tensors);
+  MeetingPlanner(recovery, target, network, draw, plan).run(actions);
   return plan;
 }
 
