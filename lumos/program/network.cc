@@ -44,6 +44,7 @@ struct Observation {
   double bytes;
   GroupSpan span;
   double us;
+  bool matched;  ///< the split into waiting and transfer was measured
 };
 
 /// Non-negative least squares on relative errors for two unknowns, by coordinate descent.
@@ -80,15 +81,28 @@ void fit_tier(const std::vector<Observation>& observations, bool fabric, Tier* t
     values.push_back(seen.us);
   }
   if (rows.empty()) return;
-  const auto x = fit_non_negative(rows, values);
+  // Waiting that could not be told from transfer only ever adds: what lies far above the fit is left out, and again.
+  constexpr double kFarAbove = 1.15;
+  std::array<double, 2> x = fit_non_negative(rows, values);
+  auto fitted = [&](size_t i) { return rows[i][0] * x[0] + rows[i][1] * x[1]; };
+  for (int round = 0; round < 4; ++round) {
+    std::vector<std::array<double, 2>> kept_rows;
+    std::vector<double> kept_values;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!observations[i].matched && values[i] > kFarAbove * fitted(i)) continue;
+      kept_rows.push_back(rows[i]);
+      kept_values.push_back(values[i]);
+    }
+    if (kept_rows.size() < rows.size() / 2) break;
+    x = fit_non_negative(kept_rows, kept_values);
+  }
   if (x[1] <= 0) return;
   tier->latency_us = x[0];
   tier->hop_us = x[0] * hop_share;
   tier->gb_per_s = 1 / x[1];
   tier->observations = static_cast<int>(rows.size());
   double error = 0;
-  for (size_t i = 0; i < rows.size(); ++i)
-    error += std::abs(rows[i][0] * x[0] + rows[i][1] * x[1] - values[i]) / values[i];
+  for (size_t i = 0; i < rows.size(); ++i) error += std::abs(fitted(i) - values[i]) / values[i];
   tier->error_pct = 100 * error / static_cast<double>(rows.size());
 }
 
@@ -154,9 +168,27 @@ Network default_network() {
   return network;
 }
 
+void bound_transfers(const Network& network, const Program& program, const Job& job,
+                     std::vector<RankTransfers>* transfers) {
+  for (size_t r = 0; r < transfers->size(); ++r) {
+    const int64_t stage = place_of(job, program.ranks[r].rank).stage;
+    for (Transfer& transfer : (*transfers)[r].transfers) {
+      if (transfer.matched || transfer.bytes <= 0 || transfer.scope == CommScope::kModel ||
+          transfer.scope == CommScope::kPipeline)
+        continue;
+      const GroupSpan span = span_of(job, transfer.scope, stage, stage);
+      const double most_us = transfer_us(network, transfer.kind, static_cast<double>(transfer.bytes), span);
+      const int64_t excess = transfer.transfer_ns - static_cast<int64_t>(most_us * 1e3);
+      if (excess <= 0) continue;
+      transfer.transfer_ns -= excess;
+      transfer.wait_ns += excess;
+    }
+  }
+}
+
 Network fit_network(const Program& program, const std::vector<RankTransfers>& transfers, const Job& job,
                     const Network& defaults) {
-  std::map<std::tuple<CommScope, CommKind, int64_t, int64_t>, std::vector<double>> samples;
+  std::map<std::tuple<CommScope, CommKind, int64_t, int64_t, bool>, std::vector<double>> samples;
   for (size_t r = 0; r < transfers.size(); ++r) {
     const int64_t stage = place_of(job, program.ranks[r].rank).stage;
     for (const Transfer& transfer : transfers[r].transfers) {
@@ -166,19 +198,19 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
       // A collective over everything is mostly waiting; unless all of its members are traced it tells nothing.
       if (transfer.scope == CommScope::kModel && static_cast<int64_t>(transfers.size()) < job.world_size) continue;
       const bool staged = transfer.scope == CommScope::kPipeline;
-      samples[{transfer.scope, transfer.kind, bytes, staged ? stage : 0}].push_back(
+      samples[{transfer.scope, transfer.kind, bytes, staged ? stage : 0, transfer.matched}].push_back(
           static_cast<double>(transfer.transfer_ns) / 1e3);
     }
   }
   std::vector<Observation> inside, between;
   for (auto& [key, times] : samples) {
-    auto [scope, kind, bytes, stage] = key;
+    auto [scope, kind, bytes, stage, matched] = key;
     const int64_t peer = stage + 1 < job.pipeline_model_parallel_size ? stage + 1 : stage - 1;
     const GroupSpan span = span_of(job, scope, stage, peer);
     if (span.members <= 1) continue;
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
     (span.crosses_nodes() ? between : inside)
-        .push_back({kind, static_cast<double>(bytes), span, times[times.size() / 2]});
+        .push_back({kind, static_cast<double>(bytes), span, times[times.size() / 2], matched});
   }
   Network network = defaults;
   fit_tier(inside, false, &network.node);

@@ -4,6 +4,8 @@
 #include <map>
 #include <tuple>
 
+#include "lumos/program/parameters_of.h"
+
 namespace lumos {
 namespace {
 
@@ -101,6 +103,37 @@ std::map<int64_t, CommScope> scopes_of_streams(const RankProgram& rank, const Jo
   return scopes;
 }
 
+/// Bytes that the job's sizes imply, for traces without metadata. Buckets are taken to be equal.
+void imply_bytes(const RankProgram& rank, const Job& job, RankTransfers& out) {
+  std::map<CommKind, std::map<int16_t, int64_t>> buckets;  // kind -> step -> how many
+  auto label_of = [&](const Transfer& transfer) -> const Label& {
+    return rank.recovered.labels[rank.recovered.list.launch_of_row[transfer.row]];
+  };
+  auto is_bucket = [&](const Transfer& transfer) {
+    return transfer.scope == CommScope::kData && label_of(transfer).phase != Phase::kForward;
+  };
+  for (const Transfer& transfer : out.transfers)
+    if (is_bucket(transfer) && label_of(transfer).step >= 0) ++buckets[transfer.kind][label_of(transfer).step];
+  const int64_t stage = place_of(job, rank.rank).stage;
+  const int64_t stages = job.pipeline_model_parallel_size;
+  const double parameters = stage_parameters(job, job.num_layers / stages, stage == 0, stage == stages - 1);
+  for (Transfer& transfer : out.transfers) {
+    if (transfer.bytes >= 0) continue;
+    const Label& label = label_of(transfer);
+    if (is_bucket(transfer)) {
+      int64_t most = 1;
+      for (auto& [step, count] : buckets[transfer.kind]) most = std::max(most, count);
+      const bool gradients = transfer.kind != CommKind::kAllGather && job.grad_reduce_in_fp32;
+      transfer.bytes =
+          static_cast<int64_t>(parameters * static_cast<double>(gradients ? 4 : element_bytes(job))) / most;
+    } else if (transfer.scope == CommScope::kData) {
+      transfer.bytes = 4;  // the loss
+    } else if (transfer.scope == CommScope::kTensor && label.layer < 0 && transfer.kind == CommKind::kBroadcast) {
+      transfer.bytes = job.micro_batch_size * job.seq_length * 8;
+    }
+  }
+}
+
 RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
   RankTransfers out;
   const EventTable& table = *rank.table;
@@ -132,6 +165,7 @@ RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
     out.of_row[row] = static_cast<uint32_t>(out.transfers.size());
     out.transfers.push_back(transfer);
   }
+  imply_bytes(rank, job, out);
   return out;
 }
 
@@ -178,8 +212,6 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
     }
   }
   for (auto& [key, durations] : equal) std::sort(durations.begin(), durations.end());
-  std::vector<std::vector<bool>> matched(all.size());
-  for (size_t r = 0; r < all.size(); ++r) matched[r].assign(all[r].transfers.size(), false);
   for (auto& [key, members] : meetings) {
     if (members.size() < 2) continue;
     int64_t shortest = INT64_MAX;
@@ -188,13 +220,13 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
       Transfer& transfer = all[r].transfers[i];
       transfer.wait_ns = transfer.transfer_ns - shortest;
       transfer.transfer_ns = shortest;
-      matched[r][i] = true;
+      transfer.matched = true;
     }
   }
   for (size_t r = 0; r < all.size(); ++r) {
     for (uint32_t i = 0; i < all[r].transfers.size(); ++i) {
-      if (matched[r][i]) continue;
       Transfer& transfer = all[r].transfers[i];
+      if (transfer.matched) continue;
       const auto& durations = equal[{transfer.scope, transfer.kind, transfer.bytes}];
       const int64_t low = durations[static_cast<size_t>(kAloneQuantile * static_cast<double>(durations.size() - 1))];
       transfer.wait_ns = std::max<int64_t>(0, transfer.transfer_ns - low);

@@ -27,7 +27,8 @@ struct Transfer {
   uint32_t row = 0;
   CommScope scope = CommScope::kTensor;
   CommKind kind = CommKind::kAllReduce;
-  bool sends = false;  ///< of point-to-point kernels, where the trace tells
+  bool matched = false;  ///< several members were traced: the split into waiting and transfer is measured
+  bool sends = false;    ///< of point-to-point kernels, where the trace tells
   bool receives = false;
   int64_t bytes = -1;  ///< by NCCL's definition of size; -1: the trace does not tell
   int64_t transfer_ns = 0;
