@@ -43,6 +43,21 @@ CategoryMeaning meaning_without_category(const EventFields& fields) {
   return {};
 }
 
+/// A nested value without the space of an indented document: "[[1, 2], []]", as Kineto writes it.
+std::string on_one_line(std::string_view text) {
+  std::string out;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (!in_string && is_json_space(c)) continue;
+    out += c;
+    if (in_string && c == '\\' && i + 1 < text.size()) out += text[++i];
+    if (c == '"') in_string = !in_string;
+    if (!in_string && (c == ',' || c == ':')) out += ' ';
+  }
+  return out;
+}
+
 /// Whether rows of this kind lie on a stream of the device rather than on a thread of the host.
 bool is_on_gpu(EventKind kind) {
   return is_gpu_work(kind) || kind == EventKind::kSync || kind == EventKind::kGpuAnnotation;
@@ -352,7 +367,12 @@ uint32_t EventParser::collective_detail(const EventFields& fields) {
 }
 
 NameId EventParser::arg_name(const EventFields& fields, ArgKey key) {
-  return fields.has(key) ? NameId{name(fields.args[static_cast<size_t>(key)])} : kNoName;
+  if (!fields.has(key)) return kNoName;
+  Token token = fields.args[static_cast<size_t>(key)];
+  // Indented JSON spreads a list over many lines; it is the same list.
+  bool is_spread = !token.is_string && token.text.find('\n') != std::string_view::npos;
+  if (is_spread) token.text = out_->owned.emplace_back(on_one_line(token.text));
+  return NameId{name(token)};
 }
 
 /// The block-local index of a text. Names repeat, so escapes and UTF-8 are looked at once per distinct one.

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 #if defined(__SSE2__)
-#include <emmintrin.h>
+#include <immintrin.h>
 #endif
 
 namespace lumos {
