@@ -145,7 +145,7 @@ bool needs_no_arguments(const EventFields& fields) {
 
 }  // namespace
 
-bool parse_event_fields(std::string_view text, EventFields& fields) {
+bool parse_event_fields(std::string_view text, bool is_whole, EventFields& fields) {
   const char* p = text.data();
   const char* end = p + text.size();
   while (p < end && (is_json_space(*p) || *p == ',')) ++p;
@@ -159,7 +159,7 @@ bool parse_event_fields(std::string_view text, EventFields& fields) {
   p = parse_members(p + 1, end, fields, [&](std::string_view key, const char* value) {
     FieldKey known = field_key(key);
     if (known == FieldKey::kArgs) {
-      if (needs_no_arguments(fields)) stopped = fields.is_left_out = true;
+      if (is_whole && needs_no_arguments(fields)) stopped = fields.is_left_out = true;
       return stopped ? value : parse_args(value, end, fields);
     }
     Token ignored;
@@ -167,7 +167,7 @@ bool parse_event_fields(std::string_view text, EventFields& fields) {
     const char* behind = parse_value(value, end, token == nullptr ? ignored : *token, fields);
     if (known == FieldKey::kCategory) fields.meaning = category_meaning(fields.category.text);
     bool tells = known == FieldKey::kPhase || known == FieldKey::kCategory || known == FieldKey::kName;
-    if (behind != nullptr && tells) fields.is_left_out = is_surely_left_out(fields);
+    if (is_whole && behind != nullptr && tells) fields.is_left_out = is_surely_left_out(fields);
     return behind;
   });
   if (p == nullptr) return false;

@@ -33,7 +33,8 @@ struct EventFields {
 static_assert(kArgKeys <= 64);
 
 /// Parses the one event in `text`, which may have commas and space around it. False when it is no well-formed object;
-/// `fields` is then meaningless. Values that nobody reads are checked for balance only.
-bool parse_event_fields(std::string_view text, EventFields& fields);
+/// `fields` is then meaningless. Values that nobody reads are checked for balance only. `is_whole` says that the text
+/// is known to end where the event does: then an event that will be left out is not parsed to its end.
+bool parse_event_fields(std::string_view text, bool is_whole, EventFields& fields);
 
 }  // namespace lumos

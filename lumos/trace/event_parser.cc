@@ -105,7 +105,7 @@ void EventParser::parse(const Block& block, ParsedBlock& out) {
   std::string_view text = block.text();
   size_t begin = 0;
   for (size_t i = 0; i < block.ends.size();) {
-    if (parse_slice(text.substr(begin, block.ends[i] - begin))) {
+    if (parse_slice(text.substr(begin, block.ends[i] - begin), true)) {
       begin = block.ends[i++];
       continue;
     }
@@ -128,8 +128,8 @@ void EventParser::parse(const Block& block, ParsedBlock& out) {
 }
 
 /// Reads the one event in `slice`; false when it is damaged.
-bool EventParser::parse_slice(std::string_view slice) {
-  if (!parse_event_fields(slice, fields_)) return false;
+bool EventParser::parse_slice(std::string_view slice, bool is_whole) {
+  if (!parse_event_fields(slice, is_whole, fields_)) return false;
   emit(fields_);
   return true;
 }
@@ -138,7 +138,7 @@ bool EventParser::is_clean(std::string_view slice) {
   const char* end = slice.data() + slice.size();
   const char* begin = slice.data();
   while (begin < end && (is_json_space(*begin) || *begin == ',')) ++begin;
-  return find_event_start(begin, end) == begin && parse_event_fields(slice, fields_);
+  return find_event_start(begin, end) == begin && parse_event_fields(slice, false, fields_);
 }
 
 /// What lies behind the last whole event of a block.
@@ -170,13 +170,13 @@ void EventParser::recover(std::string_view region, bool is_last) {
 }
 
 void EventParser::recover_event(std::string_view piece, bool may_be_cut) {
-  if (parse_slice(piece)) return;
+  if (parse_slice(piece, false)) return;
   out_->owned.emplace_back();
   std::string& repaired = out_->owned.back();
   uint64_t offset = offset_of(piece);
   if (repair_event(piece, offset, repaired, out_->damage)) {
     repaired_offset_ = offset;
-    if (parse_slice(repaired)) return;
+    if (parse_slice(repaired, false)) return;
   } else if (may_be_cut) {
     return;  // The event that the file breaks off in; TraceInfo::truncated says so.
   }

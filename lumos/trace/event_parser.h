@@ -76,7 +76,7 @@ class EventParser {
   void parse(const Block& block, ParsedBlock& out);
 
  private:
-  bool parse_slice(std::string_view slice);
+  bool parse_slice(std::string_view slice, bool is_whole);
   bool is_clean(std::string_view slice);
   void recover(std::string_view region, bool is_last);
   void recover_event(std::string_view piece, bool may_be_cut);

@@ -146,7 +146,7 @@ size_t EventScan::scan_chunk(const char* chunk, const char* data_end, std::vecto
     auto bit = static_cast<unsigned>(__builtin_ctzll(brackets));
     if ((open >> bit) & 1) {
       ++depth_;
-    } else if (depth_ == 0) {
+    } else if (depth_ == 0 || (depth_ == 1 && chunk[bit] == ']')) {
       return position_ + bit;
     } else if (--depth_ == 0) {
       ends.push_back(static_cast<uint32_t>(position_ + bit + 1));
@@ -174,11 +174,7 @@ size_t EventScan::scan_bytewise(const char* chunk, const char* data_end, std::ve
     } else if (c == '{' || c == '[') {
       ++depth_;
     } else if (c == '}' || c == ']') {
-      if (depth_ == 0) {
-        in_string_ = 0;
-        is_escaped_ = 0;
-        return position_ + i;
-      }
+      if (depth_ == 0 || (depth_ == 1 && c == ']')) return position_ + i;
       if (--depth_ == 0) ends.push_back(static_cast<uint32_t>(position_ + i + 1));
     }
   }

@@ -14,8 +14,8 @@ inline constexpr size_t kNowhere = SIZE_MAX;
 class EventScan {
  public:
   /// Appends to `ends` the offset behind every event that closes in [position(), size). Without `is_final` the last
-  /// bytes (fewer than 64) wait for the next call. Stops at a bracket that closes more than was opened and returns its
-  /// offset; else kNowhere.
+  /// bytes (fewer than 64) wait for the next call. Stops at a bracket that closes more than was opened, or closes an
+  /// event as if it were a list, and returns its offset; else kNowhere. Behind such a bracket restart() goes on.
   size_t advance(const char* data, size_t size, bool is_final, std::vector<uint32_t>& ends);
   /// Begins anew at `position`, between two events: after a closing bracket that was none, or to heal a lost track.
   void restart(size_t position);

@@ -63,16 +63,19 @@ Result<bool> Splitter::next(Block& block) {
   EventScan scan;
   for (size_t target = std::max(block_bytes_, kept);; target = block.size * 2) {
     TRY_STATUS(fill(block, target));
-    for (;;) {
-      size_t closing = scan.advance(block.data.get(), block.size, source_ended_, block.ends);
-      if (closing == kNowhere) break;
-      if (TRY(is_array_end(block, closing))) {
-        return_rest(block, closing + 1);
-        block.size = closing;
-        place_ = Place::kOutside;
-        return true;
-      }
-      scan.restart(closing + 1);
+    size_t closing = TRY(find_array_end(scan, block));
+    // The track may have been lost on the way to the end: once more from the last event. A file that is cut has none;
+    // what lies behind its last event is then left for the parser to look through.
+    size_t events = block.ends.size();
+    if (closing == kNowhere && source_ended_ && skip_to_last_event(scan, block)) {
+      closing = TRY(find_array_end(scan, block));
+      if (closing == kNowhere) block.ends.resize(events);
+    }
+    if (closing != kNowhere) {
+      return_rest(block, closing + 1);
+      block.size = closing;
+      place_ = Place::kOutside;
+      return true;
     }
     if (source_ended_) {
       block.is_cut_short = true;
@@ -98,6 +101,33 @@ Status Splitter::fill(Block& block, size_t size) {
   window_offset_ += got;
   source_ended_ = got < wanted;
   return {};
+}
+
+/// Walks over all events that the block holds. Returns where the array of events closes, if it does.
+Result<size_t> Splitter::find_array_end(EventScan& scan, Block& block) {
+  for (;;) {
+    size_t closing = scan.advance(block.data.get(), block.size, source_ended_, block.ends);
+    if (closing == kNowhere || TRY(is_array_end(block, closing))) return closing;
+    scan.restart(closing + 1);
+  }
+}
+
+/// Moves `scan` to the last text behind the known events that looks like an event's beginning, which makes what it
+/// passes over one suspect stretch. False when there is none to pass over.
+bool Splitter::skip_to_last_event(EventScan& scan, Block& block) const {
+  const char* end = block.data.get() + block.size;
+  const char* begin = block.data.get() + (block.ends.empty() ? 0 : block.ends.back());
+  begin = skip_space(begin, end);
+  if (begin < end && *begin == ',') begin = skip_space(begin + 1, end);
+  const char* last = begin == end ? nullptr : find_last_event_start(begin + 1, end);
+  // Behind an opening bracket it would be the first of a list inside an event.
+  const char* before = last == nullptr ? begin : last;
+  while (before > begin && is_json_space(before[-1])) --before;
+  if (before == begin || before[-1] != ',') return false;
+  auto position = static_cast<uint32_t>(last - block.data.get());
+  block.ends.push_back(position);
+  scan.restart(position);
+  return true;
 }
 
 /// Whether the unmatched bracket at `position` closes the array of events, rather than being part of some damage.

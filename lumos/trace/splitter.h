@@ -71,6 +71,8 @@ class Splitter {
 
   // Among the events.
   Status fill(Block& block, size_t size);
+  Result<size_t> find_array_end(EventScan& scan, Block& block);
+  bool skip_to_last_event(EventScan& scan, Block& block) const;
   Result<bool> is_array_end(Block& block, size_t position);
   size_t choose_cut(Block& block) const;
   void return_rest(Block& block, size_t from);

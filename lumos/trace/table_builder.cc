@@ -78,11 +78,10 @@ void TableBuilder::map_lanes(const ParsedBlock& block) {
     if (!is_new) continue;
     Lane lane;
     lane.is_gpu = parsed.is_gpu;
-    lane.pid_text = names_->intern(parsed.pid);
-    lane.tid_text = names_->intern(parsed.tid);
     lane.pid = parse_int(parsed.pid).value_or(-1);
     lane.tid = parse_int(parsed.tid).value_or(-1);
     table_.lanes.push_back(lane);
+    lane_texts_.emplace_back(parsed.pid, parsed.tid);
   }
 }
 
@@ -163,8 +162,12 @@ bool TableBuilder::close_half(const ParsedRow& row) {
   return true;
 }
 
+/// Only now, so that the order of names does not depend on where blocks began.
 void TableBuilder::label_lanes() {
-  for (Lane& lane : table_.lanes) {
+  for (size_t i = 0; i < table_.lanes.size(); ++i) {
+    Lane& lane = table_.lanes[i];
+    lane.pid_text = names_->intern(lane_texts_[i].first);
+    lane.tid_text = names_->intern(lane_texts_[i].second);
     auto thread = labels_.find(joined('t', table_.text(lane.pid_text), table_.text(lane.tid_text)));
     // In 2021 the tid of a stream was the text "stream 7".
     if (thread == labels_.end() && lane.is_gpu) {

@@ -47,6 +47,7 @@ class TableBuilder {
   DistinctIndex gpu_index_;
   DistinctIndex op_index_;
   std::unordered_map<std::string, uint32_t> lanes_;
+  std::vector<std::pair<std::string, std::string>> lane_texts_;  // pid and tid
   std::unordered_map<std::string, NameId> labels_;
   std::unordered_map<uint32_t, std::vector<OpenHalf>> open_halves_;  // by lane
   // From the indexes of the block at hand to those of the table.
