@@ -1,0 +1,44 @@
+// All that one rank's graph is made from, gathered once: the host and GPU programs, the waits between streams and of the
+// host. Made by graph/build; read by its calibration and assembly.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lumos/graph/exec_graph.h"
+#include "lumos/graph/gpu_program.h"
+#include "lumos/graph/host_program.h"
+#include "lumos/graph/host_waits.h"
+#include "lumos/graph/stream_waits.h"
+
+namespace lumos {
+
+struct RankPrograms {
+  const EventTable* table = nullptr;
+  HostProgram host;
+  GpuProgram gpu;
+  std::vector<StreamWait> stream_waits;
+  std::vector<SyncCall> sync_calls;
+  std::vector<HandOff> hand_offs;
+  std::vector<uint32_t> stream_predecessor;  ///< of each work: the work it follows on its stream, or kNoIndex
+  int64_t tolerance_ns = 0;                  ///< rounding of the trace's clock
+
+  int64_t launch_ns(const GpuWork& work) const {
+    return work.call == kNoIndex ? work.start_ns : table->ts_ns[host.calls[work.call].row];
+  }
+};
+
+/// Timestamps in whole microseconds are off by up to two; finer ones by the GPU clock's own granularity.
+int64_t clock_tolerance_ns(const EventTable& table);
+
+/// For each work the one it follows: the last of its stream that had ended (within tolerance) when it began. Usually the
+/// one before; works that really overlap (graph branches) follow an earlier one.
+std::vector<uint32_t> find_stream_predecessors(const GpuProgram& gpu, int64_t tolerance_ns);
+
+/// Fits the rank's constants: "launch:CALL", "dispatch:STREAM", "event", "return:CALL", "call:CALL".
+std::vector<Constant> calibrate(const RankPrograms& programs);
+
+std::string dispatch_constant(const EventTable& table, const GpuProgram& gpu, const GpuWork& work);
+std::string call_constant(const char* prefix, const EventTable& table, const HostCall& call);
+
+}  // namespace lumos
