@@ -14,7 +14,7 @@ build:
 
 demo: build
 	@$(BUILD)/lumos demo --out $(BUILD)/demo.json
-	$(BUILD)/lumos inspect $(BUILD)/demo.json
+	$(BUILD)/lumos replay $(BUILD)/demo.json
 
 test:
 	@scripts/install-deps test

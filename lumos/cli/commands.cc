@@ -3,16 +3,14 @@
 #include "lumos/cli/completion.h"
 #include "lumos/cli/demo.h"
 #include "lumos/cli/help.h"
+#include "lumos/cli/replay.h"
 #include "lumos/cli/schemas.h"
 
 namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      demo_command(),
-      completion_command(),
-      schemas_command(),
-      reference_command(),
+      replay_command(), demo_command(), completion_command(), schemas_command(), reference_command(),
   };
 }
 

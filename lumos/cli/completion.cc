@@ -98,7 +98,8 @@ std::string zsh_completion(const std::vector<Command>& commands) {
       } else if (option.is_switch()) {
         spec = fmt::format("{}[{}]", option.name, zsh_text(option.help));
       } else {
-        spec = fmt::format("{}[{}]:{}:{}", option.name, zsh_text(option.help), zsh_text(option.value_name), action);
+        spec = fmt::format("{}[{}]:{}:{}", option.name, zsh_text(option.help),
+                           option.value_name.empty() ? "value" : zsh_text(option.value_name), action);
       }
       cases += fmt::format(" \\\n        {}", quoted(spec));
     }

@@ -38,12 +38,13 @@ std::string join(std::string args, std::string_view more) {
 }  // namespace
 
 // splitmix64: a fixed sequence, so that the demo is the same bytes everywhere.
-int64_t DemoMachine::vary(int64_t duration_ns) {
+int64_t DemoMachine::vary(int64_t duration_ns, int64_t at_most_per_mille) {
   uint64_t z = (noise_ += 0x9E3779B97F4A7C15ull);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
   z ^= z >> 31;
-  const int64_t per_mille = static_cast<int64_t>(z % 41) - 20;
+  const int64_t per_mille =
+      static_cast<int64_t>(z % static_cast<uint64_t>(2 * at_most_per_mille + 1)) - at_most_per_mille;
   return duration_ns + duration_ns * per_mille / 1000;
 }
 
@@ -74,7 +75,7 @@ void DemoMachine::close(Thread thread) {
 void DemoMachine::work(Thread thread, int64_t duration_ns) { now_ns_[index(thread)] += vary(duration_ns); }
 
 void DemoMachine::hand_over(Thread from, Thread to) {
-  now_ns_[index(to)] = std::max(now_ns_[index(to)], now_ns_[index(from)] + vary(kWakeNs));
+  now_ns_[index(to)] = std::max(now_ns_[index(to)], now_ns_[index(from)] + latency(kWakeNs));
 }
 
 // A runtime call on a thread; the result is its correlation. Calls that launch nothing still end a flow, as Kineto has
@@ -91,9 +92,10 @@ int64_t DemoMachine::call(Thread thread, std::string_view name, int64_t duration
 
 void DemoMachine::run_on(Stream stream, int64_t issued_ns, int64_t correlation, Event event) {
   const size_t s = index(stream);
-  const int64_t after_previous = stream_end_ns_[s] == 0 ? 0 : stream_end_ns_[s] + kDispatchGapNs;
-  const int64_t after_waits = stream_ready_ns_[s] == 0 ? 0 : stream_ready_ns_[s] + kDispatchGapNs;
-  event.start_ns = std::max({issued_ns + kLaunchLatencyNs, after_previous, after_waits});
+  const int64_t gap_ns = latency(kDispatchGapNs);
+  const int64_t after_previous = stream_end_ns_[s] == 0 ? 0 : stream_end_ns_[s] + gap_ns;
+  const int64_t after_waits = stream_ready_ns_[s] == 0 ? 0 : stream_ready_ns_[s] + gap_ns;
+  event.start_ns = std::max({issued_ns + latency(kLaunchLatencyNs), after_previous, after_waits});
   stream_end_ns_[s] = event.start_ns + event.duration_ns;
   event.pid = kDevice;
   event.tid = kStreamIds[s];
@@ -144,7 +146,7 @@ void DemoMachine::wait(Thread thread, Stream stream, uint32_t record) {
 
 int64_t DemoMachine::synchronize(Thread thread, std::string_view name, int64_t done_ns) {
   const int64_t start_ns = now_ns_[index(thread)];
-  const int64_t end_ns = std::max(start_ns + vary(kSynchronizeCallNs), done_ns + kReturnLatencyNs);
+  const int64_t end_ns = std::max(start_ns + vary(kSynchronizeCallNs), done_ns + latency(kReturnLatencyNs));
   return call(thread, name, end_ns - start_ns, false);
 }
 

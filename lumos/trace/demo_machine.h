@@ -32,7 +32,8 @@ class DemoMachine {
   /// Opens an event on a thread at its present time; events nest. `more_args` as in Kernel.
   void open(Thread thread, std::string_view category, std::string_view name, std::string more_args = "");
   void close(Thread thread);
-  /// Lets a thread compute for about `duration_ns`: durations vary by up to 2 %, the same way in every run.
+  /// Lets a thread compute for about `duration_ns`: durations vary by up to 2 %, latencies by 15 %, the same way in
+  /// every run.
   void work(Thread thread, int64_t duration_ns);
   /// `to` goes on when `from` has come as far as it is now, plus the time that waking takes.
   void hand_over(Thread from, Thread to);
@@ -70,7 +71,8 @@ class DemoMachine {
     int64_t correlation;
   };
 
-  int64_t vary(int64_t duration_ns);
+  int64_t vary(int64_t duration_ns, int64_t at_most_per_mille = 20);
+  int64_t latency(int64_t typical_ns) { return vary(typical_ns, 150); }
   int64_t external_id(Thread thread) const;
   int64_t call(Thread thread, std::string_view name, int64_t duration_ns, bool launches);
   void run_on(Stream stream, int64_t issued_ns, int64_t correlation, Event event);
