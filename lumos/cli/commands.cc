@@ -3,6 +3,7 @@
 #include "lumos/cli/completion.h"
 #include "lumos/cli/demo.h"
 #include "lumos/cli/help.h"
+#include "lumos/cli/inspect.h"
 #include "lumos/cli/replay.h"
 #include "lumos/cli/schemas.h"
 
@@ -10,7 +11,7 @@ namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      replay_command(), demo_command(), completion_command(), schemas_command(), reference_command(),
+      inspect_command(), replay_command(), demo_command(), completion_command(), schemas_command(), reference_command(),
   };
 }
 
