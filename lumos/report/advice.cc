@@ -38,7 +38,7 @@ void advise_on_steps(const RankInventory& rank, std::vector<Advice>& out) {
   if (rank.events_kept == 0) return;
   if (rank.steps.empty()) {
     out.push_back({"no ProfilerStep marks", "the whole trace counts as one step",
-                   "call prof.step() once per iteration, with a schedule of several active steps"});
+                   "prof.step() once per iteration, schedule(..., active=3) or more"});
   } else if (rank.steps.size() == 1) {
     out.push_back({"only one step", "nothing shows how much steps differ", "schedule(..., active=3) or more"});
   }
