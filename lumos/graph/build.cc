@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lumos/graph/constants.h"
+#include "lumos/graph/first_wave.h"
 #include "lumos/graph/graph_draft.h"
 #include "lumos/graph/rank_programs.h"
 #include "lumos/graph/rank_steps.h"
@@ -23,6 +24,8 @@ class Assembly {
     for (uint32_t c = 0; c < p_.host.calls.size(); ++c) call_of_row_[p_.host.calls[c].row] = c;
     wait_of_segment_.assign(p_.host.segments.size(), kNoIndex);
     for (uint32_t i = 0; i < p_.hand_offs.size(); ++i) wait_of_segment_[p_.hand_offs[i].segment] = i;
+    blocked_.assign(p_.host.calls.size(), false);
+    for (uint32_t c : p_.launch_queue.blocked) blocked_[c] = true;
     task_of_segment_.assign(p_.host.segments.size(), kNoIndex);
     return_of_sync_.assign(p_.sync_calls.size(), kNoIndex);
     draft.tasks.reserve(p_.host.segments.size() + 2 * p_.gpu.work.size());
@@ -52,6 +55,7 @@ class Assembly {
   void add_thread(uint32_t thread) {
     const HostThread& t = p_.host.threads[thread];
     uint32_t previous = kNoIndex;
+    uint32_t waits_for_room = kNoIndex;
     for (uint32_t i = t.first_segment; i < t.end_segment; ++i) {
       const HostSegment& segment = p_.host.segments[i];
       const uint32_t call = segment.is_call ? call_of_row_[segment.row] : kNoIndex;
@@ -63,6 +67,7 @@ class Assembly {
       task.duration_ns = segment.end_ns - segment.start_ns;
       task.measured_start_ns = segment.start_ns;
       if (sync != kNoIndex) task.duration_ns = entering_ns(p_.sync_calls[sync], task.duration_ns);
+      if (call != kNoIndex && blocked_[call]) task.duration_ns = std::min(task.duration_ns, p_.launch_queue.call_ns);
       if (wait_of_segment_[i] != kNoIndex) {
         const HandOff& wait = p_.hand_offs[wait_of_segment_[i]];
         task.duration_ns = wait.latency_ns;
@@ -71,9 +76,19 @@ class Assembly {
       const uint32_t id = draft.add(task);
       if (previous != kNoIndex) draft.depend(id, previous, EdgeKind::kThread);
       task_of_segment_[i] = id;
+      if (waits_for_room != kNoIndex) room_.push_back({id, waits_for_room});
+      waits_for_room = call != kNoIndex ? work_that_makes_room(call) : kNoIndex;
       previous = id;
       if (sync != kNoIndex) previous = add_return(sync, id, thread, i, t.end_segment);
     }
+  }
+
+  // With a full queue a launch returns when the work `depth` places before it on its stream has ended.
+  uint32_t work_that_makes_room(uint32_t call) const {
+    const uint32_t depth = p_.launch_queue.depth;
+    if (depth == 0 || p_.gpu.by_call_begin[call + 1] - p_.gpu.by_call_begin[call] != 1) return kNoIndex;
+    const uint32_t w = p_.gpu.by_call[p_.gpu.by_call_begin[call]];
+    return w >= p_.gpu.stream_begin[p_.gpu.work[w].stream] + depth ? w - depth : kNoIndex;
   }
 
   // A call that had nothing to wait for costs what its kind costs; the measured time of a wait never counts.
@@ -128,6 +143,12 @@ class Assembly {
       work_begin_[w] = work_end_[w] = draft.add(task);
     }
     for (uint32_t w = 0; w < count; ++w) add_work_edges(w);
+    for (const FirstWave& wave : p_.first_waves) {
+      draft.depend(work_begin_[wave.waiting], work_begin_[wave.running], EdgeKind::kFirstWave, wave.lag_ns, true, false);
+    }
+    for (const Room& room : room_) {
+      draft.depend(room.task, work_end_[room.work], EdgeKind::kQueue, p_.launch_queue.return_ns, false, false);
+    }
     for (const StreamWait& wait : p_.stream_waits) {
       draft.depend(work_begin_[wait.waiting], work_end_[wait.source], EdgeKind::kInterStream,
                    constants_.value("event", kDefaultEventNs), false, wait.recorded, wait.confidence_pct);
@@ -190,8 +211,15 @@ class Assembly {
     }
   }
 
+  struct Room {
+    uint32_t task;
+    uint32_t work;
+  };
+
   const RankPrograms& p_;
   const ConstantTable& constants_;
+  std::vector<bool> blocked_;
+  std::vector<Room> room_;
   std::vector<uint32_t> sync_of_call_, call_of_row_, wait_of_segment_;
   std::vector<uint32_t> task_of_segment_, return_of_sync_, work_begin_, work_end_;
 };
@@ -206,6 +234,8 @@ RankPrograms make_programs(const EventTable& table, const BuildOptions& options)
   if (options.inter_stream) {
     p.stream_waits = find_stream_waits(table, p.host, p.gpu, p.tolerance_ns, {options.use_sync_rows});
   }
+  p.first_waves = find_first_waves(p).waits;
+  p.launch_queue = find_launch_queue(table, p.host, p.gpu);
   p.sync_calls = find_sync_calls(table, p.host, p.gpu, p.tolerance_ns, options.use_sync_rows);
   p.hand_offs = find_hand_offs(table, p.host);
   return p;
@@ -256,6 +286,7 @@ ExecGraph build_graph(std::shared_ptr<const EventTable> table, const BuildOption
   for (const HostThread& thread : programs.host.threads) graph.processors.push_back({0, thread.lane, false});
   for (uint32_t lane : programs.gpu.stream_lane) graph.processors.push_back({0, lane, true});
   rank.end_task = graph.size();
+  rank.dropped_edges = finished.dropped_edges;
   for (const StepRows& step : find_steps(programs)) rank.steps.push_back(number_step(step, assembly, finished.new_id));
   for (size_t i = 0; i + 1 < rank.steps.size(); ++i) rank.steps[i].next_task = rank.steps[i + 1].first_task;
   if (rank.steps.empty() && graph.size() > 0) {

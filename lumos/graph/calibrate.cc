@@ -21,7 +21,10 @@ std::vector<int64_t> latest_sources(const RankPrograms& p) {
 
 class Calibration {
  public:
-  explicit Calibration(const RankPrograms& programs) : p_(programs), source_end_(latest_sources(programs)) {}
+  explicit Calibration(const RankPrograms& programs) : p_(programs), source_end_(latest_sources(programs)) {
+    held_.assign(programs.gpu.work.size(), false);
+    for (const FirstWave& wave : programs.first_waves) held_[wave.waiting] = true;
+  }
 
   std::vector<Constant> run() {
     launches();
@@ -59,7 +62,7 @@ class Calibration {
   void streams() {
     for (uint32_t w = 0; w < p_.gpu.work.size(); ++w) {
       const GpuWork& work = p_.gpu.work[w];
-      if (work.call == kNoIndex) continue;
+      if (work.call == kNoIndex || held_[w]) continue;
       const int64_t launched = p_.launch_ns(work) + launch_.value(call_constant("launch:", *p_.table,
                                                                                 p_.host.calls[work.call]),
                                                                   kDefaultLaunchNs);
@@ -91,6 +94,7 @@ class Calibration {
 
   const RankPrograms& p_;
   std::vector<int64_t> source_end_;
+  std::vector<bool> held_;  // by a first wave: not the stream's own delay
   ConstantFitter fitter_;
   ConstantTable launch_{std::vector<Constant>{}};
 };

@@ -39,6 +39,7 @@ enum class EdgeKind : uint8_t {
   kIssueOrder,    ///< one connection: kernels of all streams start in issue order
   kRendezvous,    ///< members of a collective
   kTransferOf,    ///< arrival to transfer of one collective kernel
+  kFirstWave,     ///< room on the GPU: a part of the source's duration, so it scales with it
   kCount,
 };
 
@@ -87,6 +88,7 @@ struct RankTasks {
   std::shared_ptr<const EventTable> table;
   std::vector<Step> steps;
   std::vector<Constant> constants;
+  uint32_t dropped_edges = 0;  ///< inferred dependencies that would have closed a cycle
 };
 
 /// Tasks of a rank are contiguous and numbered so that edges within the rank go from lower to higher ids; `order` is a

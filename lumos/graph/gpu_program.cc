@@ -143,4 +143,17 @@ GpuProgram build_gpu_program(const EventTable& table, const HostProgram& host) {
   return out;
 }
 
+std::vector<int64_t> launch_order_ns(const EventTable& table, const HostProgram& host, const GpuProgram& gpu) {
+  std::vector<int64_t> out(gpu.work.size());
+  for (uint32_t s = 0; s < gpu.streams(); ++s) {
+    int64_t latest = INT64_MIN;
+    for (uint32_t w = gpu.stream_begin[s]; w < gpu.stream_begin[s + 1]; ++w) {
+      const GpuWork& work = gpu.work[w];
+      if (work.call != kNoIndex) latest = std::max(latest, table.ts_ns[host.calls[work.call].row]);
+      out[w] = latest;
+    }
+  }
+  return out;
+}
+
 }  // namespace lumos

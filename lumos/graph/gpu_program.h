@@ -33,4 +33,8 @@ struct GpuProgram {
 /// Launches are found by correlation; rows without one by External id and order. O(n log n).
 GpuProgram build_gpu_program(const EventTable& table, const HostProgram& host);
 
+/// When each work was launched, made non-decreasing along its stream; works without a launch count as
+/// launched with the one before them (INT64_MIN at the beginning: before the recording).
+std::vector<int64_t> launch_order_ns(const EventTable& table, const HostProgram& host, const GpuProgram& gpu);
+
 }  // namespace lumos

@@ -73,24 +73,30 @@ int belief(const Edge& edge) {
   }
 }
 
-// Drops the least believed edges among the tasks that could not be ordered. Returns how many.
-uint32_t break_cycles(const GraphDraft& draft, const std::vector<uint32_t>& order, std::vector<bool>& dropped) {
+// An open edge into each task that could not be ordered, from another such task: walking back along them must run into a
+// cycle. Of the cycle the least believed edge goes.
+void break_one_cycle(const GraphDraft& draft, const std::vector<uint32_t>& order, std::vector<bool>& dropped) {
   std::vector<bool> ordered(draft.tasks.size(), false);
   for (uint32_t t : order) ordered[t] = true;
-  int least = std::numeric_limits<int>::max();
-  for (size_t e = 0; e < draft.edges.size(); ++e) {
+  std::vector<uint32_t> back(draft.tasks.size(), kNoIndex);
+  uint32_t task = kNoIndex;
+  for (uint32_t e = 0; e < draft.edges.size(); ++e) {
     const DraftEdge& d = draft.edges[e];
-    if (!dropped[e] && !ordered[d.target] && !ordered[d.edge.source]) least = std::min(least, belief(d.edge));
+    if (dropped[e] || ordered[d.target] || ordered[d.edge.source]) continue;
+    if (back[d.target] == kNoIndex || belief(d.edge) < belief(draft.edges[back[d.target]].edge)) back[d.target] = e;
+    task = d.target;
   }
-  uint32_t count = 0;
-  for (size_t e = 0; e < draft.edges.size(); ++e) {
-    const DraftEdge& d = draft.edges[e];
-    if (dropped[e] || ordered[d.target] || ordered[d.edge.source] || belief(d.edge) != least) continue;
-    dropped[e] = true;
-    ++count;
+  CHECK(task != kNoIndex);
+  std::vector<bool> seen(draft.tasks.size(), false);
+  while (!seen[task]) {
+    seen[task] = true;
+    task = draft.edges[back[task]].edge.source;
   }
-  CHECK(count > 0);
-  return count;
+  uint32_t least = back[task];
+  for (uint32_t t = draft.edges[least].edge.source; t != task; t = draft.edges[back[t]].edge.source) {
+    if (belief(draft.edges[back[t]].edge) < belief(draft.edges[least].edge)) least = back[t];
+  }
+  dropped[least] = true;
 }
 
 }  // namespace
@@ -102,7 +108,8 @@ FinishedGraph finish_graph(const GraphDraft& draft) {
   std::vector<bool> dropped(draft.edges.size(), false);
   std::vector<uint32_t> order = topological_order(draft, dropped);
   while (order.size() < count) {
-    out.dropped_edges += break_cycles(draft, order, dropped);
+    break_one_cycle(draft, order, dropped);
+    ++out.dropped_edges;
     order = topological_order(draft, dropped);
   }
   out.new_id.resize(count);

@@ -9,9 +9,18 @@
 #include "lumos/graph/gpu_program.h"
 #include "lumos/graph/host_program.h"
 #include "lumos/graph/host_waits.h"
+#include "lumos/graph/launch_queue.h"
 #include "lumos/graph/stream_waits.h"
 
 namespace lumos {
+
+/// `waiting` starts no earlier than `lag_ns` after the start of `running`: it waits for room on the GPU. Both index
+/// GpuProgram::work.
+struct FirstWave {
+  uint32_t waiting = 0;
+  uint32_t running = 0;
+  int64_t lag_ns = 0;
+};
 
 struct RankPrograms {
   const EventTable* table = nullptr;
@@ -20,6 +29,8 @@ struct RankPrograms {
   std::vector<StreamWait> stream_waits;
   std::vector<SyncCall> sync_calls;
   std::vector<HandOff> hand_offs;
+  std::vector<FirstWave> first_waves;
+  LaunchQueue launch_queue;
   std::vector<uint32_t> stream_predecessor;  ///< of each work: the work it follows on its stream, or kNoIndex
   int64_t tolerance_ns = 0;                  ///< rounding of the trace's clock
 

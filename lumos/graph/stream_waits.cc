@@ -3,6 +3,7 @@
 #include <tsl/robin_map.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lumos/graph/call_context.h"
 
@@ -10,15 +11,28 @@ namespace lumos {
 
 namespace {
 
-// Which of the outstanding records a lone wait means. A site starts with the first and moves on when time contradicts.
-enum class Choice : uint8_t { kStructure, kOldest, kNewest, kNone };
-
-// A site keeps its choice while at most one in this many of its edges is contradicted by time.
+// A site keeps a reading while at most one in this many of its repetitions is contradicted by time.
 constexpr uint64_t kContradictionShare = 20;
 constexpr int kMaxRounds = 4;
 
+// A work that began this soon after another ended may have waited for it: a few times the usual event latency.
+constexpr int64_t kBindingNs = 6000;
+
+// How a lone wait is read: which of the outstanding points it means. The first that fits the site's repetitions best is
+// taken; with nothing to choose by, the order here decides. Readings from kFirstStream on mean a certain stream: the
+// oldest or the newest point outstanding on it.
+enum Reading : uint32_t { kStructure, kOldest, kNewest, kFirstStream };
+
+struct ReadingScore {
+  uint64_t seen = 0;
+  uint64_t contradicted = 0;
+  uint64_t binding = 0;  // the waiter began just when this source ended, and nothing else held it
+};
+
 struct Site {
-  Choice choice = Choice::kStructure;
+  uint32_t reading = kStructure;
+  bool refused = false;  // every reading is contradicted
+  std::vector<ReadingScore> scores;
   uint64_t edges = 0;
   uint64_t contradicted = 0;
 };
@@ -83,9 +97,10 @@ class SyncRows {
 class StreamMachine {
  public:
   StreamMachine(const EventTable& table, const HostProgram& host, const GpuProgram& gpu, const CallContexts& contexts,
-                const SyncRows& sync_rows)
-      : table_(table), host_(host), gpu_(gpu), contexts_(contexts), sync_rows_(sync_rows) {
-    for (const HostCall& call : host.calls) has_records_ |= call.kind == CallKind::kRecord;
+                const SyncRows& sync_rows, int64_t tolerance_ns)
+      : table_(table), host_(host), gpu_(gpu), contexts_(contexts), sync_rows_(sync_rows), tolerance_ns_(tolerance_ns) {
+    launched_ns_ = launch_order_ns(table, host, gpu);
+    find_followed_records();
     for (uint32_t s = 0; s < gpu.streams(); ++s) {
       stream_of_id_[table.lanes[gpu.stream_lane[s]].tid] = s;
     }
@@ -106,6 +121,9 @@ class StreamMachine {
         record(c);
       } else if (host_.calls[c].kind == CallKind::kWait) {
         wait(c);
+      } else if (host_.calls[c].kind == CallKind::kDeviceSync) {
+        // Everything before is done: a later wait for it would hold nothing.
+        for (Record& r : outstanding_) r.awaited = true;
       }
     }
     return std::move(edges_);
@@ -147,7 +165,7 @@ class StreamMachine {
     if (known >= 0) recorded_points_[correlation] = point;
     last_record_[c] = point;
     // The end of a collective is outstanding already; another stream's record may be waited for much later.
-    if (!contexts_.communication_stream[stream] && !before_collective(c) && !followed_by_wait(c)) {
+    if (!contexts_.communication_stream[stream] && !before_collective(c) && !followed_[c]) {
       outstanding_.push_back({c, std::move(point), false});
     }
   }
@@ -166,8 +184,8 @@ class StreamMachine {
       const uint32_t waiter = contexts_.launch_stream[context.next_launch];
       const auto it = paired ? last_record_.find(context.previous_event_call) : last_record_.end();
       const uint32_t compute = compute_stream(context);
-      if (it != last_record_.end()) add(waiter, it->second, site_of(c, 'p'), false);
-      else if (compute != kNoIndex) add(waiter, point_of(compute), site_of(c, 'p'), false);
+      if (it != last_record_.end()) add(waiter, it->second, site_of(c, 'p', kNoIndex), false);
+      else if (compute != kNoIndex) add(waiter, point_of(compute), site_of(c, 'p', kNoIndex), false);
       return;
     }
     if (paired && inside_previous_collective(c)) return;  // NCCL's own bookkeeping stream
@@ -176,7 +194,7 @@ class StreamMachine {
     if (paired) {
       const auto it = last_record_.find(context.previous_event_call);
       if (it != last_record_.end() && it->second.stream != waiter) {
-        add(waiter, it->second, site_of(c, 'q'), false);
+        add(waiter, it->second, site_of(c, 'q', kNoIndex), false);
         mark_awaited(it->second.stream);
       }
       return;
@@ -194,32 +212,68 @@ class StreamMachine {
     mark_awaited(source);
   }
 
-  // work.wait(), event.wait(): which of the outstanding points it means is the site's choice.
+  // work.wait(), event.wait(): which of the outstanding points it means is the site's reading.
   void lone_wait(uint32_t c, uint32_t waiter) {
-    const uint32_t last_launch = contexts_.of_call[c].previous_launch;
-    Record* best = nullptr;
-    bool immediate = false;
-    int best_depth = -1;
     drop_awaited();
-    for (Record& r : outstanding_) {
+    const uint32_t next = next_work(waiter, table_.ts_ns[host_.calls[c].row]);
+    const uint32_t last_launch = contexts_.of_call[c].previous_launch;
+    const bool immediate = !outstanding_.empty() && std::any_of(outstanding_.begin(), outstanding_.end(), [&](auto& r) {
+      return !r.awaited && r.point.stream != waiter && r.call == last_launch;
+    });
+    const uint32_t site = site_of(c, immediate ? 'i' : 'l', next);
+    find_readings(c, waiter);
+    score(site, next);
+    const Site& s = (*sites_)[site];
+    const uint32_t chosen = s.refused || s.reading >= readings_.size() ? kNoIndex : readings_[s.reading];
+    if (chosen == kNoIndex) return;
+    const Point point = outstanding_[chosen].point;
+    // What was enqueued before on the same stream is waited for as well.
+    for (uint32_t i = 0; i <= chosen; ++i) outstanding_[i].awaited |= outstanding_[i].point.stream == point.stream;
+    add(waiter, point, site, false);
+  }
+
+  // Which outstanding point each reading means here, as indexes into outstanding_.
+  void find_readings(uint32_t c, uint32_t waiter) {
+    readings_.assign(kFirstStream + 2 * gpu_.streams(), kNoIndex);
+    const uint32_t last_launch = contexts_.of_call[c].previous_launch;
+    int deepest = -1;
+    for (uint32_t i = 0; i < outstanding_.size(); ++i) {
+      const Record& r = outstanding_[i];
       if (r.awaited || r.point.stream == waiter) continue;
-      if (r.call == last_launch) immediate = true;
-    }
-    const uint32_t site = site_of(c, immediate ? 'i' : 'l');
-    const Choice choice = (*sites_)[site].choice;
-    if (choice == Choice::kNone) return;
-    for (Record& r : outstanding_) {
-      if (r.awaited || r.point.stream == waiter) continue;
-      int depth = 0;
-      if (choice == Choice::kStructure) depth = r.call == last_launch ? INT32_MAX : common_depth(r.call, c);
-      if (choice == Choice::kNewest || depth > best_depth) {
-        best = &r;
-        best_depth = depth;
+      const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call, c);
+      if (depth > deepest) {
+        deepest = depth;
+        readings_[kStructure] = i;
       }
+      if (readings_[kOldest] == kNoIndex) readings_[kOldest] = i;
+      readings_[kNewest] = i;
+      uint32_t* of_stream = &readings_[kFirstStream + 2 * r.point.stream];
+      if (of_stream[0] == kNoIndex) of_stream[0] = i;
+      of_stream[1] = i;
     }
-    if (!best) return;
-    best->awaited = true;
-    add(waiter, best->point, site, false);
+  }
+
+  void score(uint32_t site, uint32_t next) {
+    std::vector<ReadingScore>& scores = (*sites_)[site].scores;
+    scores.resize(readings_.size());
+    if (next == kNoIndex) return;
+    const int64_t start = gpu_.work[next].start_ns;
+    const int64_t held_otherwise = std::max(
+        next > gpu_.stream_begin[gpu_.work[next].stream] ? gpu_.work[next - 1].end_ns : INT64_MIN, launched_ns_[next]);
+    for (uint32_t r = 0; r < readings_.size(); ++r) {
+      if (readings_[r] == kNoIndex || outstanding_[readings_[r]].point.works.empty()) continue;
+      const int64_t end = gpu_.work[outstanding_[readings_[r]].point.works.front()].end_ns;
+      ++scores[r].seen;
+      scores[r].contradicted += end > start + tolerance_ns_;
+      scores[r].binding += end > held_otherwise && end <= start + tolerance_ns_ && end + kBindingNs >= start;
+    }
+  }
+
+  uint32_t next_work(uint32_t stream, int64_t time) const {
+    const auto begin = launched_ns_.begin() + gpu_.stream_begin[stream];
+    const auto end = launched_ns_.begin() + gpu_.stream_begin[stream + 1];
+    const auto it = std::upper_bound(begin, end, time);
+    return it == end ? kNoIndex : static_cast<uint32_t>(it - launched_ns_.begin());
   }
 
   // A call is before a collective when the next launch is one and the call is not the tail of the one before.
@@ -242,12 +296,15 @@ class StreamMachine {
     return host_.parent[host_.calls[a].row] == host_.parent[host_.calls[b].row];
   }
 
-  bool followed_by_wait(uint32_t c) const {
-    for (uint32_t n = c + 1; n < host_.calls.size(); ++n) {
-      if (host_.calls[n].thread != host_.calls[c].thread) continue;
-      return host_.calls[n].kind == CallKind::kWait && same_parent(c, n);
+  // Records whose next call on the thread is a wait in the same operator: a pair.
+  void find_followed_records() {
+    followed_.assign(host_.calls.size(), false);
+    std::vector<uint32_t> previous(host_.threads.size(), kNoIndex);
+    for (uint32_t c = 0; c < host_.calls.size(); ++c) {
+      const uint32_t before = std::exchange(previous[host_.calls[c].thread], c);
+      if (before == kNoIndex || host_.calls[c].kind != CallKind::kWait) continue;
+      followed_[before] = host_.calls[before].kind == CallKind::kRecord && same_parent(before, c);
     }
-    return false;
   }
 
   uint32_t compute_stream(const CallContext& context) const {
@@ -316,9 +373,10 @@ class StreamMachine {
     }
   }
 
-  // Calls made from the same place: the two enclosing operators and the way the wait was understood.
-  uint32_t site_of(uint32_t c, char pattern) {
+  // Calls made from the same place: the two enclosing operators, what the waiting stream runs next, and the pattern.
+  uint32_t site_of(uint32_t c, char pattern, uint32_t next) {
     uint64_t key = static_cast<uint64_t>(pattern);
+    if (next != kNoIndex) key += 0x100ull * (static_cast<uint32_t>(table_.name[gpu_.work[next].row]) + 1);
     uint32_t r = host_.parent[host_.calls[c].row];
     for (int level = 0; level < 2 && r != kNoIndex; r = host_.parent[r]) {
       if (table_.kind[r] != EventKind::kCpuOp) continue;
@@ -335,7 +393,10 @@ class StreamMachine {
   const GpuProgram& gpu_;
   const CallContexts& contexts_;
   const SyncRows& sync_rows_;
-  bool has_records_ = false;
+  int64_t tolerance_ns_;
+  std::vector<int64_t> launched_ns_;
+  std::vector<bool> followed_;
+  std::vector<uint32_t> readings_;
   std::vector<Site>* sites_ = nullptr;
   std::vector<uint32_t> last_;
   std::vector<std::vector<Pending>> pending_;
@@ -352,7 +413,28 @@ bool contradicts(const GpuProgram& gpu, const Candidate& edge, int64_t tolerance
   return gpu.work[edge.source].end_ns > gpu.work[edge.waiting].start_ns + tolerance_ns;
 }
 
-// Counts contradictions per site and moves sites that have too many to their next choice. True if any moved.
+// The reading that time contradicts least and confirms most. Sites of other patterns are refused when contradicted.
+bool choose_reading(Site& site) {
+  auto bad = [](const ReadingScore& s) { return s.contradicted * kContradictionShare > s.seen; };
+  if (site.scores.empty()) {
+    const bool refuse = site.contradicted * kContradictionShare > site.edges;
+    return std::exchange(site.refused, site.refused || refuse) != site.refused;
+  }
+  uint32_t best = kNoIndex;
+  for (uint32_t r = 0; r < site.scores.size(); ++r) {
+    const ReadingScore& s = site.scores[r];
+    if (s.seen == 0 || bad(s)) continue;
+    if (best == kNoIndex || s.binding > site.scores[best].binding) best = r;
+  }
+  const bool refused = best == kNoIndex && site.scores[kStructure].seen > 0;
+  const uint32_t reading = best == kNoIndex ? static_cast<uint32_t>(kStructure) : best;
+  const bool moved = reading != site.reading || refused != site.refused;
+  site.reading = reading;
+  site.refused = refused;
+  return moved;
+}
+
+// Counts the edges of each site and lets it choose its reading anew. True if any changed.
 bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t tolerance_ns, std::vector<Site>& sites) {
   for (Site& site : sites) site.edges = site.contradicted = 0;
   for (const Candidate& edge : edges) {
@@ -362,10 +444,8 @@ bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t to
   }
   bool moved = false;
   for (Site& site : sites) {
-    if (site.contradicted * kContradictionShare > site.edges && site.choice != Choice::kNone) {
-      site.choice = static_cast<Choice>(static_cast<uint8_t>(site.choice) + 1);
-      moved = true;
-    }
+    moved |= choose_reading(site);
+    site.scores.clear();
   }
   return moved;
 }
@@ -383,7 +463,7 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
   if (gpu.streams() < 2) return {};
   const CallContexts contexts = find_call_contexts(table, host, gpu);
   const SyncRows sync_rows(table, options.use_sync_rows);
-  StreamMachine machine(table, host, gpu, contexts, sync_rows);
+  StreamMachine machine(table, host, gpu, contexts, sync_rows, tolerance_ns);
   std::vector<Site> sites(1);  // site 0: recorded
   std::vector<Candidate> edges = machine.run(sites);
   for (int round = 1; round < kMaxRounds && vote(gpu, edges, tolerance_ns, sites); ++round) edges = machine.run(sites);

@@ -11,18 +11,8 @@ namespace {
 // Finds the last work of a stream that had been launched before a moment.
 class LaunchOrder {
  public:
-  LaunchOrder(const EventTable& table, const HostProgram& host, const GpuProgram& gpu) : gpu_(gpu) {
-    launched_ns_.resize(gpu.work.size());
-    for (uint32_t s = 0; s < gpu.streams(); ++s) {
-      int64_t latest = INT64_MIN;
-      for (uint32_t w = gpu.stream_begin[s]; w < gpu.stream_begin[s + 1]; ++w) {
-        const GpuWork& work = gpu.work[w];
-        const int64_t launched = work.call == kNoIndex ? work.start_ns : table.ts_ns[host.calls[work.call].row];
-        latest = std::max(latest, launched);
-        launched_ns_[w] = latest;
-      }
-    }
-  }
+  LaunchOrder(const EventTable& table, const HostProgram& host, const GpuProgram& gpu)
+      : gpu_(gpu), launched_ns_(launch_order_ns(table, host, gpu)) {}
 
   uint32_t last_before(uint32_t stream, int64_t time) const {
     const auto begin = launched_ns_.begin() + gpu_.stream_begin[stream];
