@@ -58,11 +58,12 @@ fuzz:
 	@scripts/install-deps fuzz
 	@scripts/run-fuzz $(FUZZ_SECONDS)
 
-# What is generated from the command table: docs/commands.md, docs/schemas.
+# What the program writes about itself: docs/commands.md, docs/schemas, the output in README.md.
 docs: build
 	@$(BUILD)/lumos reference >docs/commands.md
 	@mkdir -p docs/schemas
 	@$(BUILD)/lumos schemas docs/schemas
+	@scripts/update-readme --lumos $(BUILD)/lumos
 
 # Rewrites the expected text of the golden sessions; read the difference before committing it.
 golden: build
