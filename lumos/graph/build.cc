@@ -12,6 +12,9 @@ namespace lumos {
 
 namespace {
 
+// A stream's first work this many launch latencies later than explained found the stream busy.
+constexpr int64_t kInFlightFactor = 10;
+
 // Assembles the draft of one rank from its programs. Draft ids of segments and works are kept for edges and steps.
 class Assembly {
  public:
@@ -157,23 +160,53 @@ class Assembly {
 
   void add_work_edges(uint32_t w) {
     const GpuWork& work = p_.gpu.work[w];
+    const uint32_t before = w > p_.gpu.stream_begin[work.stream] ? w - 1 : kNoIndex;
+    const uint32_t launch = work.call == kNoIndex ? kNoIndex : p_.host.segment_of_row[p_.host.calls[work.call].row];
+    if (launch == kNoIndex) {
+      add_gap(w, before);
+      return;
+    }
     const uint32_t previous = p_.stream_predecessor[w];
     const int64_t dispatch = constants_.value(dispatch_constant(*p_.table, p_.gpu, work), kDefaultDispatchNs);
     if (previous != kNoIndex) draft.depend(work_begin_[w], work_end_[previous], EdgeKind::kStream, dispatch);
-    const uint32_t before = w > p_.gpu.stream_begin[work.stream] ? w - 1 : kNoIndex;
-    if (before != kNoIndex && before != previous) {
+    if (before != kNoIndex && (before != previous || dispatch < 0)) {
       draft.depend(work_begin_[w], work_begin_[before], EdgeKind::kStream, 0, true);
     }
-    if (work.call != kNoIndex) {
-      const HostCall& call = p_.host.calls[work.call];
-      const uint32_t launch = task_of_segment_[p_.host.segment_of_row[call.row]];
-      if (launch != kNoIndex) {
-        draft.depend(work_begin_[w], launch, EdgeKind::kLaunch,
-                     constants_.value(call_constant("launch:", *p_.table, call), kDefaultLaunchNs), true);
-        return;
-      }
+    const int64_t latency =
+        constants_.value(call_constant("launch:", *p_.table, p_.host.calls[work.call]), kDefaultLaunchNs);
+    if (p_.launches_late(work.call) && !blocked_[work.call]) {
+      draft.depend(work_begin_[w], last_task_of_call(work.call), EdgeKind::kLaunch,
+                   latency - p_.usual_call_ns[work.call]);
+    } else {
+      draft.depend(work_begin_[w], task_of_segment_[launch], EdgeKind::kLaunch, latency, true);
     }
-    add_gap(w, before);
+    if (before == kNoIndex) add_in_flight(w, latency);
+  }
+
+  // The last segment of a call, nested calls included.
+  uint32_t last_task_of_call(uint32_t call) const {
+    const uint32_t row = p_.host.calls[call].row;
+    uint32_t segment = p_.host.segment_of_row[row];
+    const uint32_t end = p_.host.threads[p_.host.segments[segment].thread].end_segment;
+    while (segment + 1 < end && p_.host.segments[segment + 1].start_ns < p_.table->end_ns(row)) ++segment;
+    return last_task(segment);
+  }
+
+  // A stream that was busy with work from before the recording holds its first work longer than anything in the trace
+  // explains: an initial condition, kept as a gap.
+  void add_in_flight(uint32_t w, int64_t latency) {
+    const GpuWork& work = p_.gpu.work[w];
+    int64_t explained = p_.launch_ns(work) + latency;
+    for (const StreamWait& wait : p_.stream_waits) {
+      if (wait.waiting == w) explained = std::max(explained, p_.gpu.work[wait.source].end_ns);
+    }
+    if (work.start_ns - explained <= kInFlightFactor * latency || p_.launches_late(work.call)) return;
+    DraftTask gap;
+    gap.kind = TaskKind::kGap;
+    gap.event = work.row;
+    gap.measured_start_ns = p_.host.origin_ns;
+    gap.duration_ns = work.start_ns - p_.host.origin_ns;
+    draft.depend(work_begin_[w], draft.add(gap), EdgeKind::kStream);
   }
 
   // No launch in the trace: the time since the stream's last work (or since the beginning) is kept, as unexplained.
@@ -230,6 +263,8 @@ RankPrograms make_programs(const EventTable& table, const BuildOptions& options)
   p.tolerance_ns = clock_tolerance_ns(table);
   p.host = build_host_program(table);
   p.gpu = build_gpu_program(table, p.host);
+  p.usual_call_ns = usual_durations(table, p.host);
+  p.late_launch = find_late_launches(table, p.host, p.usual_call_ns);
   p.stream_predecessor = find_stream_predecessors(p.gpu, p.tolerance_ns);
   if (options.inter_stream) {
     p.stream_waits = find_stream_waits(table, p.host, p.gpu, p.tolerance_ns, {options.use_sync_rows});

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 
 #include "lumos/graph/constants.h"
 #include "lumos/graph/rank_programs.h"
@@ -9,6 +11,12 @@ namespace {
 
 constexpr int64_t kMicrosecondClockNs = 2000;
 constexpr int64_t kNanosecondClockNs = 1000;
+
+// A call this many times longer than the median of its name does more than launch.
+constexpr int64_t kLateFactor = 5;
+
+// How far back a branch of a stream may look for what it follows.
+constexpr uint32_t kFarthestBranch = 64;
 
 // Latest end among the works that `work` was made to wait for on other streams; INT64_MIN without any.
 std::vector<int64_t> latest_sources(const RankPrograms& p) {
@@ -52,7 +60,7 @@ class Calibration {
       const GpuWork& work = p_.gpu.work[w];
       if (work.call == kNoIndex || !first_of_call(w)) continue;
       const int64_t launch = p_.launch_ns(work);
-      if (previous_end(w) > launch || source_end_[w] > launch) continue;
+      if (previous_end(w) > launch || source_end_[w] > launch || p_.launches_late(work.call)) continue;
       fitter_.add(call_constant("launch:", *p_.table, p_.host.calls[work.call]), work.start_ns - launch);
       fitter_.add("launch", work.start_ns - launch);
     }
@@ -112,14 +120,43 @@ std::vector<uint32_t> find_stream_predecessors(const GpuProgram& gpu, int64_t to
   std::vector<uint32_t> out(gpu.work.size(), kNoIndex);
   for (uint32_t s = 0; s < gpu.streams(); ++s) {
     for (uint32_t w = gpu.stream_begin[s] + 1; w < gpu.stream_begin[s + 1]; ++w) {
-      // Programmatic dependent launch lets a kernel begin while the one before it drains: it still follows that one. Only
-      // one that runs for most of its own time beside its predecessor is a branch of its own.
-      uint32_t before = w - 1;
-      const int64_t own = gpu.work[w].end_ns - gpu.work[w].start_ns;
-      auto overlap = [&](uint32_t v) { return gpu.work[v].end_ns - gpu.work[w].start_ns; };
-      while (before > gpu.stream_begin[s] && overlap(before) > tolerance_ns && 2 * overlap(before) > own) --before;
-      out[w] = overlap(before) > tolerance_ns && 2 * overlap(before) > own ? kNoIndex : before;
+      out[w] = w - 1;
+      if (gpu.work[w - 1].end_ns <= gpu.work[w].start_ns + tolerance_ns) continue;
+      // Two works of one stream overlap. Either a kernel begins while the one before it drains (programmatic dependent
+      // launch), or it is a branch of its own that follows an earlier work: whichever ended nearest to its start.
+      int64_t nearest = gpu.work[w - 1].end_ns - gpu.work[w].start_ns;
+      const uint32_t first = w - gpu.stream_begin[s] > kFarthestBranch ? w - kFarthestBranch : gpu.stream_begin[s];
+      for (uint32_t v = w - 1; v-- > first;) {
+        const int64_t distance = std::abs(gpu.work[w].start_ns - gpu.work[v].end_ns);
+        if (distance >= nearest || gpu.work[v].end_ns > gpu.work[w].start_ns + tolerance_ns) continue;
+        nearest = distance;
+        out[w] = v;
+      }
     }
+  }
+  return out;
+}
+
+std::vector<int64_t> usual_durations(const EventTable& table, const HostProgram& host) {
+  std::map<NameId, std::vector<int64_t>> by_name;
+  for (const HostCall& call : host.calls) by_name[table.name[call.row]].push_back(table.dur_ns[call.row]);
+  std::map<NameId, int64_t> median;
+  for (auto& [name, durations] : by_name) {
+    std::nth_element(durations.begin(), durations.begin() + durations.size() / 2, durations.end());
+    median[name] = durations[durations.size() / 2];
+  }
+  std::vector<int64_t> out;
+  out.reserve(host.calls.size());
+  for (const HostCall& call : host.calls) out.push_back(median[table.name[call.row]]);
+  return out;
+}
+
+std::vector<bool> find_late_launches(const EventTable& table, const HostProgram& host,
+                                     const std::vector<int64_t>& usual_ns) {
+  std::vector<bool> out;
+  out.reserve(host.calls.size());
+  for (size_t c = 0; c < host.calls.size(); ++c) {
+    out.push_back(table.dur_ns[host.calls[c].row] > kLateFactor * std::max<int64_t>(usual_ns[c], 1000));
   }
   return out;
 }

@@ -4,14 +4,33 @@
 
 namespace lumos {
 
+namespace {
+
+// Samples further from the median than this many median deviations are strays; clocks in whole microseconds make the
+// deviation itself as small as zero.
+constexpr int64_t kMiddleDeviations = 6;
+constexpr int64_t kNarrowestMiddleNs = 1000;
+
+}  // namespace
+
 int64_t middle_mean(std::vector<int64_t> samples) {
   if (samples.empty()) return 0;
-  std::sort(samples.begin(), samples.end());
-  const size_t low = samples.size() * 5 / 100;
-  const size_t high = std::max(low + 1, samples.size() * 90 / 100);
-  int64_t sum = 0;
-  for (size_t i = low; i < high; ++i) sum += samples[i];
-  return sum / static_cast<int64_t>(high - low);
+  auto median_of = [](std::vector<int64_t>& v) {
+    std::nth_element(v.begin(), v.begin() + v.size() / 2, v.end());
+    return v[v.size() / 2];
+  };
+  const int64_t median = median_of(samples);
+  std::vector<int64_t> deviations;
+  deviations.reserve(samples.size());
+  for (int64_t s : samples) deviations.push_back(s > median ? s - median : median - s);
+  const int64_t width = std::max(kMiddleDeviations * median_of(deviations), kNarrowestMiddleNs);
+  int64_t sum = 0, count = 0;
+  for (int64_t s : samples) {
+    if (s < median - width || s > median + width) continue;
+    sum += s;
+    ++count;
+  }
+  return sum / count;
 }
 
 std::vector<Constant> ConstantFitter::fit() const {

@@ -24,7 +24,7 @@ class ConstantFitter {
   std::map<std::string, std::vector<int64_t>> samples_;
 };
 
-/// Mean of the samples between the 5th and the 90th percentile. Delays have a long tail above and a floor below.
+/// Mean of the samples near the median: within six median absolute deviations of it, and at least a microsecond.
 int64_t middle_mean(std::vector<int64_t> samples);
 
 /// Looks up a value by name, then by the part before ':' alone (the pooled fit), then falls back to `otherwise`.

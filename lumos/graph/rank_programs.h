@@ -32,7 +32,12 @@ struct RankPrograms {
   std::vector<FirstWave> first_waves;
   LaunchQueue launch_queue;
   std::vector<uint32_t> stream_predecessor;  ///< of each work: the work it follows on its stream, or kNoIndex
+  std::vector<int64_t> usual_call_ns;        ///< of each call: the median duration of its name
+  std::vector<bool> late_launch;             ///< of each call: see launches_late()
   int64_t tolerance_ns = 0;                  ///< rounding of the trace's clock
+
+  /// A call that does much more than launch (loads a module, allocates, blocks) launches at its end, not its start.
+  bool launches_late(uint32_t call) const { return late_launch[call]; }
 
   int64_t launch_ns(const GpuWork& work) const {
     return work.call == kNoIndex ? work.start_ns : table->ts_ns[host.calls[work.call].row];
@@ -45,6 +50,13 @@ int64_t clock_tolerance_ns(const EventTable& table);
 /// For each work the one it follows: the last of its stream that had ended (within tolerance) when it began. Usually the
 /// one before; works that really overlap (graph branches) follow an earlier one.
 std::vector<uint32_t> find_stream_predecessors(const GpuProgram& gpu, int64_t tolerance_ns);
+
+/// Calls much longer than the median of their name, by HostProgram::calls.
+std::vector<bool> find_late_launches(const EventTable& table, const HostProgram& host,
+                                     const std::vector<int64_t>& usual_ns);
+
+/// Median duration of each launching call's name, by HostProgram::calls; what a late launch's last part takes.
+std::vector<int64_t> usual_durations(const EventTable& table, const HostProgram& host);
 
 /// Fits the rank's constants: "launch:CALL", "dispatch:STREAM", "event", "return:CALL", "call:CALL".
 std::vector<Constant> calibrate(const RankPrograms& programs);

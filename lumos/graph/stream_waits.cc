@@ -22,6 +22,7 @@ constexpr int64_t kBindingNs = 6000;
 // taken; with nothing to choose by, the order here decides. Readings from kFirstStream on mean a certain stream: the
 // oldest or the newest point outstanding on it.
 enum Reading : uint32_t { kStructure, kOldest, kNewest, kFirstStream };
+constexpr uint32_t kReadingsPerStream = 2;
 
 struct ReadingScore {
   uint64_t seen = 0;
@@ -99,6 +100,7 @@ class StreamMachine {
   StreamMachine(const EventTable& table, const HostProgram& host, const GpuProgram& gpu, const CallContexts& contexts,
                 const SyncRows& sync_rows, int64_t tolerance_ns)
       : table_(table), host_(host), gpu_(gpu), contexts_(contexts), sync_rows_(sync_rows), tolerance_ns_(tolerance_ns) {
+    for (const HostCall& call : host.calls) has_records_ |= call.kind == CallKind::kRecord;
     launched_ns_ = launch_order_ns(table, host, gpu);
     find_followed_records();
     for (uint32_t s = 0; s < gpu.streams(); ++s) {
@@ -215,9 +217,10 @@ class StreamMachine {
   // work.wait(), event.wait(): which of the outstanding points it means is the site's reading.
   void lone_wait(uint32_t c, uint32_t waiter) {
     drop_awaited();
+    if (!has_records_) add_current_points(c, waiter);
     const uint32_t next = next_work(waiter, table_.ts_ns[host_.calls[c].row]);
     const uint32_t last_launch = contexts_.of_call[c].previous_launch;
-    const bool immediate = !outstanding_.empty() && std::any_of(outstanding_.begin(), outstanding_.end(), [&](auto& r) {
+    const bool immediate = std::any_of(outstanding_.begin(), outstanding_.end(), [&](auto& r) {
       return !r.awaited && r.point.stream != waiter && r.call == last_launch;
     });
     const uint32_t site = site_of(c, immediate ? 'i' : 'l', next);
@@ -232,9 +235,27 @@ class StreamMachine {
     add(waiter, point, site, false);
   }
 
+  // Where the trace has waits but no records (old Kineto, ROCm), a wait may mean whatever each compute stream has come to;
+  // the stream that the thread launched on last is the nearest guess, so it goes last.
+  void add_current_points(uint32_t c, uint32_t waiter) {
+    outstanding_.erase(std::remove_if(outstanding_.begin(), outstanding_.end(),
+                                      [&](const Record& r) { return !communication(r.point.stream); }),
+                       outstanding_.end());
+    const uint32_t last = contexts_.of_call[c].previous_launch;
+    const uint32_t near = last == kNoIndex ? kNoIndex : contexts_.launch_stream[last];
+    for (uint32_t s = 0; s <= gpu_.streams(); ++s) {
+      const uint32_t stream = s == gpu_.streams() ? near : s;
+      if (stream == kNoIndex || stream == waiter || communication(stream) || last_[stream] == kNoIndex) continue;
+      if (s < gpu_.streams() && stream == near) continue;
+      outstanding_.push_back({stream == near ? last : c, point_of(stream), false});
+    }
+  }
+
+  bool communication(uint32_t stream) const { return contexts_.communication_stream[stream]; }
+
   // Which outstanding point each reading means here, as indexes into outstanding_.
   void find_readings(uint32_t c, uint32_t waiter) {
-    readings_.assign(kFirstStream + 2 * gpu_.streams(), kNoIndex);
+    readings_.assign(kFirstStream + kReadingsPerStream * gpu_.streams(), kNoIndex);
     const uint32_t last_launch = contexts_.of_call[c].previous_launch;
     int deepest = -1;
     for (uint32_t i = 0; i < outstanding_.size(); ++i) {
@@ -247,7 +268,7 @@ class StreamMachine {
       }
       if (readings_[kOldest] == kNoIndex) readings_[kOldest] = i;
       readings_[kNewest] = i;
-      uint32_t* of_stream = &readings_[kFirstStream + 2 * r.point.stream];
+      uint32_t* of_stream = &readings_[kFirstStream + kReadingsPerStream * r.point.stream];
       if (of_stream[0] == kNoIndex) of_stream[0] = i;
       of_stream[1] = i;
     }
@@ -394,6 +415,7 @@ class StreamMachine {
   const CallContexts& contexts_;
   const SyncRows& sync_rows_;
   int64_t tolerance_ns_;
+  bool has_records_ = false;
   std::vector<int64_t> launched_ns_;
   std::vector<bool> followed_;
   std::vector<uint32_t> readings_;
