@@ -30,8 +30,9 @@ TEST(CriticalPath, GoesThroughTheKernelTheCollectiveAndTheHost) {
   std::vector<std::pair<PathCause, int64_t>> got;
   for (const PathPiece& piece : path.pieces) got.emplace_back(piece.cause, piece.length_ns());
   const std::vector<std::pair<PathCause, int64_t>> expected = {
-      {PathCause::kHost, 100},    {PathCause::kHost, 150},          {PathCause::kLaunch, 100}, {PathCause::kCompute, 500},
-      {PathCause::kDispatch, 50}, {PathCause::kCommunication, 400}, {PathCause::kSync, 100},   {PathCause::kHost, 400}};
+      {PathCause::kHost, 100},    {PathCause::kHost, 150},    {PathCause::kLaunch, 100},
+      {PathCause::kCompute, 500}, {PathCause::kDispatch, 50}, {PathCause::kCommunication, 400},
+      {PathCause::kSync, 100},    {PathCause::kHost, 400}};
   EXPECT_EQ(got, expected);
 }
 
@@ -106,9 +107,9 @@ TEST(CriticalPath, SumsToTheStepInAnyGraph) {
 TEST(Residual, IsWhatTheDependenciesDoNotExplain) {
   const ExecGraph graph = small_step();
   const RankTasks& rank = graph.ranks[0];
-  EXPECT_EQ(residual_ns(graph, rank, 0), 0);      // no dependency, nothing to explain
-  EXPECT_EQ(residual_ns(graph, rank, 9), 0);      // the collective: 1850 + 50
-  EXPECT_EQ(residual_ns(graph, rank, 10), 200);   // the return: 2300 + 100, measured 2600
+  EXPECT_EQ(residual_ns(graph, rank, 0), 0);     // no dependency, nothing to explain
+  EXPECT_EQ(residual_ns(graph, rank, 9), 0);     // the collective: 1850 + 50
+  EXPECT_EQ(residual_ns(graph, rank, 10), 200);  // the return: 2300 + 100, measured 2600
   const CriticalPath path = critical_path(graph, simulate(graph), 0, rank.steps[0]);
   EXPECT_EQ(unexplained_ns(graph, 0, path), 200);
 }

@@ -213,9 +213,8 @@ ReplayResult replay_result(const ExecGraph& graph, const Timeline& timeline, con
   ReplayResult result;
   result.strict = options.strict;
   result.ranks.resize(graph.ranks.size());
-  parallel_for(graph.ranks.size(), options.threads, [&](size_t r) {
-    result.ranks[r] = rank_result(graph, timeline, static_cast<uint32_t>(r));
-  });
+  parallel_for(graph.ranks.size(), options.threads,
+               [&](size_t r) { result.ranks[r] = rank_result(graph, timeline, static_cast<uint32_t>(r)); });
   for (const RankTasks& rank : graph.ranks) {
     result.input_events += rank.table->info.events;
     result.input_repaired += rank.table->info.repaired();

@@ -63,8 +63,7 @@ void keep(std::vector<T>& column, const std::vector<uint32_t>& rows) {
 
 }  // namespace
 
-EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index,
-                          ReplayedRows rows) {
+EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index, ReplayedRows rows) {
   CHECK(rank_index < graph.ranks.size());
   const RankTasks& rank = graph.ranks[rank_index];
   const Nesting nested = rows == ReplayedRows::kAll ? nesting(*rank.table) : Nesting{};

@@ -14,9 +14,9 @@ TEST(ReplayedTable, EnclosingRowsSpanWhatIsInsideThem) {
   ASSERT_EQ(table.size(), 7u);
   EXPECT_EQ(table.name_of(0), "ProfilerStep#1");
   EXPECT_EQ(table.ts_ns[0], 0);
-  EXPECT_EQ(table.ts_ns[1], 100);   // aten::mm
+  EXPECT_EQ(table.ts_ns[1], 100);  // aten::mm
   EXPECT_EQ(table.end_ns(1), 500);
-  EXPECT_EQ(table.ts_ns[4], 600);   // synchronise: entered at 600, returns 100 after the collective
+  EXPECT_EQ(table.ts_ns[4], 600);  // synchronise: entered at 600, returns 100 after the collective
   EXPECT_EQ(table.end_ns(4), 1400);
   EXPECT_EQ(table.ts_ns[6], 900);
   EXPECT_EQ(table.end_ns(0), 1800);

@@ -108,8 +108,8 @@ inline ExecGraph small_step() {
   t = host(TaskKind::kHost, step, 1500, 100, {edge(t, kThread)});
   t = host(TaskKind::kCall, sync, 1600, 20, {edge(t, kThread)});
   const uint32_t k = g.task(TaskKind::kKernel, kernel, 1350, 500, {edge(call_a, kLaunch, 100, true)});
-  const uint32_t c = g.task(TaskKind::kKernel, comm, 1900, 400,
-                            {edge(call_b, kLaunch, 100, true), edge(k, kInterStream, 50)});
+  const uint32_t c =
+      g.task(TaskKind::kKernel, comm, 1900, 400, {edge(call_b, kLaunch, 100, true), edge(k, kInterStream, 50)});
   t = host(TaskKind::kSyncReturn, sync, 2600, 0, {edge(t, kThread), edge(c, kSync, 100)});
   t = host(TaskKind::kHost, step, 2600, 400, {edge(t, kThread)});
   Step whole;

@@ -315,7 +315,8 @@ class Writer {
       }
       metadata(t, "thread_name", "name", track.name);
       constexpr int64_t kRoomForExtra = 64;
-      sort_index(t, "thread_sort_index", track.lane * kRoomForExtra + std::min<int64_t>(track.overflow, kRoomForExtra - 1));
+      sort_index(t, "thread_sort_index",
+                 track.lane * kRoomForExtra + std::min<int64_t>(track.overflow, kRoomForExtra - 1));
     }
   }
 
@@ -336,8 +337,8 @@ class Writer {
 
   void flow_end(std::string_view what, char phase, int64_t id, int64_t ts_ns, uint32_t track) {
     begin_event();
-    fmt::format_to(std::back_inserter(out_), "\"ph\":\"{}\",\"cat\":\"{}\",\"name\":\"{}\",\"id\":{}", phase, what, what,
-                   id);
+    fmt::format_to(std::back_inserter(out_), "\"ph\":\"{}\",\"cat\":\"{}\",\"name\":\"{}\",\"id\":{}", phase, what,
+                   what, id);
     append_place(track);
     out_ += ",\"ts\":";
     append_us(out_, ts_ns);

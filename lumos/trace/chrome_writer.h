@@ -22,7 +22,7 @@ struct CounterCurve {
 };
 
 struct ChromeOptions {
-  bool launch_flows = true;             ///< an arrow from each launch call to each of its GPU rows
+  bool launch_flows = true;            ///< an arrow from each launch call to each of its GPU rows
   std::vector<CounterCurve> counters;  ///< belong to the first GPU, else to the first process
 };
 
