@@ -111,7 +111,7 @@ TEST(Residual, IsWhatTheDependenciesDoNotExplain) {
   EXPECT_EQ(residual_ns(graph, rank, 9), 0);     // the collective: 1850 + 50
   EXPECT_EQ(residual_ns(graph, rank, 10), 200);  // the return: 2300 + 100, measured 2600
   const CriticalPath path = critical_path(graph, simulate(graph), 0, rank.steps[0]);
-  EXPECT_EQ(unexplained_ns(graph, 0, path), 200);
+  EXPECT_EQ(unexplained_ns(graph, 0, path, HiddenWaits(graph, rank)), 200);
 }
 
 TEST(Residual, TimeWithoutCauseOnAStreamIsUnexplained) {
@@ -121,7 +121,33 @@ TEST(Residual, TimeWithoutCauseOnAStreamIsUnexplained) {
   Step step;
   step.last_task = g.task(TaskKind::kKernel, kernel, 30, 10, {edge(gap, EdgeKind::kStream)});
   const ExecGraph graph = g.finish({step});
-  EXPECT_EQ(unexplained_ns(graph, 0, critical_path(graph, simulate(graph), 0, step)), 30);
+  const CriticalPath path = critical_path(graph, simulate(graph), 0, step);
+  EXPECT_EQ(unexplained_ns(graph, 0, path, HiddenWaits(graph, graph.ranks[0])), 30);
+}
+
+TEST(Residual, AGapThatEndsWithWorkElsewhereIsAHiddenWait) {
+  TestGraph g(1, 1);
+  const uint32_t before = g.row(EventKind::kCpuOp, "before", 0, 0, 1000);
+  const uint32_t after = g.row(EventKind::kCpuOp, "after", 0, 501'000, 1000);
+  const uint32_t kernel = g.row(EventKind::kKernel, "k", 1, 2000, 498'000);
+  uint32_t host = g.task(TaskKind::kHost, before, 0, 1000, {});
+  const uint32_t gap = host = g.task(TaskKind::kHost, kNoIndex, 1000, 500'000, {edge(host, EdgeKind::kThread)});
+  host = g.task(TaskKind::kHost, after, 501'000, 1000, {edge(host, EdgeKind::kThread)});
+  const uint32_t gpu = g.task(TaskKind::kKernel, kernel, 2000, 498'000, {edge(0, EdgeKind::kLaunch, 1000)});
+  Step step;
+  step.last_task = host;
+  ExecGraph graph = g.finish({step});
+  EXPECT_EQ(HiddenWaits(graph, graph.ranks[0]).wait_ns(gap), 500'000);
+  EXPECT_EQ(
+      unexplained_ns(graph, 0, critical_path(graph, simulate(graph), 0, step), HiddenWaits(graph, graph.ranks[0])),
+      500'000);
+  // Work that ends in the middle of the gap, or a moment after it, is no reason.
+  for (int64_t end_ns : {300'000, 502'000}) {
+    graph.measured_start_ns[gpu] = end_ns - 1000;
+    graph.event[gpu] = kNoIndex;
+    graph.duration_ns[gpu] = 1000;
+    EXPECT_EQ(HiddenWaits(graph, graph.ranks[0]).wait_ns(gap), 0);
+  }
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ void write_rank(JsonWriter& json, const RankResult& rank) {
   json.member("kernel_start_mae_us", rank.kernel_start_mae_us);
   json.member("kernel_start_mae_pct", percent(rank.kernel_start_mae_us / 1e3, rank.measured_ms));
   json.member("unexplained_pct", percent(rank.unexplained_ms, rank.measured_ms));
+  json.member("unexplained_measured_pct", percent(rank.unexplained_measured_ms, rank.measured_ms));
   json.member("utilisation_mae", rank.utilisation_mae);
   json.member("weighted_utilisation_mae", rank.weighted_utilisation_mae);
   json.member("utilisation_measured", rank.utilisation_measured);
@@ -146,8 +147,9 @@ std::string job_table(const ReplayResult& result) {
 std::string quality_text(const RankResult& rank) {
   std::string out = fmt::format("  kernel starts   {:.1f} us off in the mean ({:.2f} % of the step)\n",
                                 rank.kernel_start_mae_us, percent(rank.kernel_start_mae_us / 1e3, rank.measured_ms));
-  out += fmt::format("  unexplained     {:.2f} % of the step, on the critical path\n",
-                     percent(rank.unexplained_ms, rank.measured_ms));
+  out += fmt::format("  unexplained     {:.2f} % of the step ({:.2f} % on the measured critical path)\n",
+                     percent(rank.unexplained_ms, rank.measured_ms),
+                     percent(rank.unexplained_measured_ms, rank.measured_ms));
   out += fmt::format("  utilisation     {:.1f} % measured, {:.1f} % replayed, curves {:.2f} points apart\n",
                      100 * rank.utilisation_measured, 100 * rank.utilisation_replayed, 100 * rank.utilisation_mae);
   return out;

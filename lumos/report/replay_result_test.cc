@@ -56,7 +56,7 @@ TEST(ReplayRender, JsonNamesWhatTheSchemaNames) {
   for (
       const char* part :
       {R"({"schema":"lumos.replay.v1","measured_ms":0.002,"replayed_ms":0.0018,"error_pct":-10,"mode":"strict")",
-       R"("kernel_start_mae_us":0,"kernel_start_mae_pct":0,"unexplained_pct":10,"utilisation_mae":)",
+       R"("kernel_start_mae_us":0,"kernel_start_mae_pct":0,"unexplained_pct":10,"unexplained_measured_pct":10,"utilisation_mae":)",
        R"("tasks":{"cpu":10,"gpu":2})", R"("inter_stream_recorded":1,"inter_stream_inferred":0)",
        R"("steps":[{"name":"ProfilerStep#1","measured_ms":0.002,"replayed_ms":0.0018}])",
        R"("breakdown":{"measured":{"exposed_compute_ms":0.0005,"overlapped_ms":0,"exposed_comm_ms":0.0004,"other_ms":0.0011})",
