@@ -172,8 +172,9 @@ void add_sync(Args& args, const SyncDetail& sync) {
   args.integer("wait_on_cuda_event_id", sync.wait_on_event);
 }
 
-void append_args(std::string& out, const EventTable& table, uint32_t row) {
+void append_args(std::string& out, const EventTable& table, uint32_t row, bool critical) {
   Args args(out, table);
+  if (critical) args.integer("critical", 1);
   args.integer_unless("External id", table.external_id[row], 0);
   args.integer_unless("correlation", table.correlation[row], -1);
   if (is_gpu_work(table.kind[row])) add_gpu(args, table, row);
@@ -241,24 +242,15 @@ std::string header(const TraceInfo& info) {
 
 class Writer {
  public:
-  Writer(const EventTable& table, OutputFile& file, TrackLayout layout)
-      : table_(table), file_(file), layout_(std::move(layout)) {}
+  Writer(const EventTable& table, OutputFile& file, TrackLayout layout, const ChromeOptions& options)
+      : table_(table), file_(file), layout_(std::move(layout)), options_(options) {}
 
-  void run(const Nesting& nested, const ChromeOptions& options) {
+  void run(const Nesting& nested) {
     out_ = header(table_.info);
     name_tracks();
     for (uint32_t row : nested.order) slice(row);
-    if (options.launch_flows) {
-      int64_t id = 0;
-      for (const LaunchFlow& flow : launch_flows(table_)) {
-        flow_end("ac2g", 's', ++id, table_.ts_ns[flow.call], layout_.track[flow.call]);
-        flow_end("ac2g", 'f', id, table_.ts_ns[flow.work], layout_.track[flow.work]);
-      }
-    }
-    for (const FlowEnd& end : table_.fwdbwd) {
-      flow_end("fwdbwd", end.is_start ? 's' : 'f', end.id, end.ts_ns, end.lane);  // A lane's own track has its index.
-    }
-    for (const CounterCurve& curve : options.counters) counter(curve);
+    flows();
+    for (const CounterCurve& curve : options_.counters) counter(curve);
     out_ += "\n]}\n";
     flush(0);
   }
@@ -331,18 +323,42 @@ class Writer {
     append_us(out_, table_.ts_ns[row]);
     out_ += ",\"dur\":";
     append_us(out_, layout_.shown_ns[row]);
-    append_args(out_, table_, row);
+    append_args(out_, table_, row, row < options_.critical.size() && options_.critical[row] != 0);
     out_ += '}';
   }
 
-  void flow_end(std::string_view what, char phase, int64_t id, int64_t ts_ns, uint32_t track) {
+  void flows() {
+    int64_t id = 0;
+    if (options_.launch_flows) {
+      for (const LaunchFlow& flow : launch_flows(table_)) {
+        flow_end("ac2g", 's', ++id, table_.ts_ns[flow.call], layout_.track[flow.call]);
+        flow_end("ac2g", 'f', id, table_.ts_ns[flow.work], layout_.track[flow.work]);
+      }
+    }
+    for (const FlowEnd& end : table_.fwdbwd) {
+      flow_end("fwdbwd", end.is_start ? 's' : 'f', end.id, end.ts_ns, end.lane);  // A lane's own track has its index.
+    }
+    for (const RowArrow& arrow : options_.arrows) {
+      flow_end("critical_path", 's', ++id, arrow.from_ns, layout_.track[arrow.from_row], arrow.label);
+      flow_end("critical_path", 'f', id, arrow.to_ns, layout_.track[arrow.to_row], arrow.label);
+    }
+  }
+
+  void flow_end(std::string_view what, char phase, int64_t id, int64_t ts_ns, uint32_t track,
+                std::string_view label = "") {
     begin_event();
     fmt::format_to(std::back_inserter(out_), "\"ph\":\"{}\",\"cat\":\"{}\",\"name\":\"{}\",\"id\":{}", phase, what,
                    what, id);
     append_place(track);
     out_ += ",\"ts\":";
     append_us(out_, ts_ns);
-    out_ += phase == 'f' ? ",\"bp\":\"e\"}" : "}";
+    if (phase == 'f') out_ += ",\"bp\":\"e\"";
+    if (!label.empty()) {
+      out_ += ",\"args\":{\"type\":";
+      append_json_string(out_, label);
+      out_ += '}';
+    }
+    out_ += '}';
   }
 
   void counter(const CounterCurve& curve) {
@@ -365,6 +381,7 @@ class Writer {
   const EventTable& table_;
   OutputFile& file_;
   const TrackLayout layout_;
+  const ChromeOptions& options_;
   std::string out_;
   bool first_ = true;
 };
@@ -374,7 +391,7 @@ class Writer {
 Status write_chrome_trace(const EventTable& table, const std::string& path, const ChromeOptions& options) {
   OutputFile file = TRY(OutputFile::open(path));
   const Nesting nested = nesting(table);
-  Writer(table, file, track_layout(table, nested)).run(nested, options);
+  Writer(table, file, track_layout(table, nested), options).run(nested);
   return file.close();
 }
 
