@@ -16,6 +16,12 @@ namespace {
 constexpr uint64_t kContradictionShare = 20;
 constexpr int kMaxRounds = 4;
 
+// Edges that follow from the pattern alone are right this often; of those left to choice this many more are wrong, and
+// more where a site has few repetitions. The shares are those of the emulated traces (docs/accuracy.md).
+constexpr double kSureByPattern = 0.995;
+constexpr double kUnsureByChoice = 0.01;
+constexpr double kUnsureOfFew = 0.3;
+
 // Fewer instances than this agreeing on a distance may be chance.
 constexpr uint64_t kFewestAgreeing = 3;
 
@@ -38,12 +44,21 @@ struct Site {
   uint32_t reading = kStructure;
   bool refused = false;  // every reading is contradicted
   std::vector<ReadingScore> scores;
+  uint64_t lone = 0;       // waits read by choice ...
+  uint64_t ambiguous = 0;  // ... of which time would have allowed another point as well
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> backs;  // (stream, works back) that fit an instance
   uint64_t instances = 0;
   uint32_t back_stream = kNoIndex;  // chosen: the wait means this many works before the stream's latest
   uint32_t back = 0;
   uint64_t edges = 0;
   uint64_t contradicted = 0;
+
+  // What was counted with the last choice; the choice stays.
+  void forget() {
+    scores.clear();
+    backs.clear();
+    lone = ambiguous = instances = 0;
+  }
 };
 
 // A point of a stream's program: its last work and whatever the stream had been made to wait for since.
@@ -301,13 +316,19 @@ class StreamMachine {
     const int64_t held_otherwise = std::max(
         next > gpu_.stream_begin[gpu_.work[next].stream] ? gpu_.work[next - 1].end_ns : INT64_MIN, launched_ns_[next]);
     if (!has_records_) score_backs((*sites_)[site], gpu_.work[next].stream, start, held_otherwise);
+    const Site& s = (*sites_)[site];
+    const uint32_t chosen = s.reading < readings_.size() ? readings_[s.reading] : kNoIndex;
+    bool ambiguous = false;
     for (uint32_t r = 0; r < readings_.size(); ++r) {
       if (readings_[r] == kNoIndex || outstanding_[readings_[r]].point.works.empty()) continue;
       const int64_t end = gpu_.work[outstanding_[readings_[r]].point.works.front()].end_ns;
       ++scores[r].seen;
       scores[r].contradicted += end > start + tolerance_ns_;
+      ambiguous |= readings_[r] != chosen && end <= start + tolerance_ns_;
       scores[r].binding += end > held_otherwise && end <= start + tolerance_ns_ && end + kBindingNs >= start;
     }
+    ++(*sites_)[site].lone;
+    (*sites_)[site].ambiguous += ambiguous;
   }
 
   // Without records the point that a wait means cannot be seen, but a program that repeats itself means the same one
@@ -518,19 +539,23 @@ bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t to
     sites[edge.site].contradicted += contradicts(gpu, edge, tolerance_ns);
   }
   bool moved = false;
-  for (Site& site : sites) {
-    moved |= choose_reading(site);
-    site.scores.clear();
-    site.backs.clear();
-    site.instances = 0;
-  }
+  for (Site& site : sites) moved |= choose_reading(site);
   return moved;
 }
 
-// Laplace's rule on the site's repetitions: never contradicted in n of n is (n + 1) / (n + 2).
+// How sure an edge of a site is: what its repetitions were not contradicted in, less what is left to choice where time
+// would have allowed another point. A wait that began when its source ended, again and again, leaves little to choice.
 uint8_t confidence(const Site& site) {
-  const uint64_t good = site.edges - site.contradicted;
-  return static_cast<uint8_t>(std::min<uint64_t>(99, 100 * (good + 1) / (site.edges + 2)));
+  const double edges = static_cast<double>(std::max<uint64_t>(site.edges, 1));
+  const double held = 1 - static_cast<double>(site.contradicted) / edges;
+  double sure = kSureByPattern;
+  if (site.lone > 0 && site.reading < site.scores.size()) {
+    const ReadingScore& score = site.scores[site.reading];
+    const double open = static_cast<double>(site.ambiguous) / static_cast<double>(site.lone);
+    const double confirmed = static_cast<double>(score.binding) / static_cast<double>(std::max<uint64_t>(score.seen, 1));
+    sure -= open * (1 - confirmed) * (kUnsureByChoice + kUnsureOfFew / static_cast<double>(site.lone));
+  }
+  return static_cast<uint8_t>(100 * held * sure);
 }
 
 }  // namespace
@@ -543,7 +568,10 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
   StreamMachine machine(table, host, gpu, contexts, sync_rows, tolerance_ns);
   std::vector<Site> sites(1);  // site 0: recorded
   std::vector<Candidate> edges = machine.run(sites);
-  for (int round = 1; round < kMaxRounds && vote(gpu, edges, tolerance_ns, sites); ++round) edges = machine.run(sites);
+  for (int round = 1; round < kMaxRounds && vote(gpu, edges, tolerance_ns, sites); ++round) {
+    for (Site& site : sites) site.forget();
+    edges = machine.run(sites);
+  }
   vote(gpu, edges, tolerance_ns, sites);
 
   std::vector<StreamWait> out;
