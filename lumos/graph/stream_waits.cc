@@ -261,7 +261,9 @@ class StreamMachine {
       }
       return;
     }
-    const uint32_t chosen = s.refused || s.reading >= readings_.size() ? kNoIndex : readings_[s.reading];
+    uint32_t chosen = s.refused || s.reading >= readings_.size() ? kNoIndex : readings_[s.reading];
+    // A reading that means nothing here (no point on its stream) leaves the wait to its structure.
+    if (chosen == kNoIndex && !s.refused) chosen = readings_[kStructure];
     if (chosen == kNoIndex) return;
     const Point point = outstanding_[chosen].point;
     // What was enqueued before on the same stream is waited for as well.
