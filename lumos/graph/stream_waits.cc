@@ -22,6 +22,11 @@ constexpr double kSureByPattern = 0.995;
 constexpr double kUnsureByChoice = 0.01;
 constexpr double kUnsureOfFew = 0.3;
 
+// In fork_: a wait after the first of its fork.
+constexpr uint32_t kForkMember = UINT32_MAX;
+// How many launches ahead the streams of a fork may first be used.
+constexpr uint32_t kForkLaunches = 64;
+
 // Fewer instances than this agreeing on a distance may be chance.
 constexpr uint64_t kFewestAgreeing = 3;
 
@@ -216,6 +221,12 @@ class StreamMachine {
       return;
     }
     if (paired && inside_previous_collective(c)) return;  // NCCL's own bookkeeping stream
+    if (fork_[c] == kForkMember && !before_collective(c)) return;
+    if (fork_[c] > 1) {
+      const auto it = last_record_.find(context.previous_event_call);
+      if (it != last_record_.end()) fork(c, fork_[c], it->second);
+      return;
+    }
     const uint32_t waiter = waiting_stream(context);
     if (waiter == kNoIndex) return;
     if (paired) {
@@ -298,7 +309,9 @@ class StreamMachine {
       const Record& r = outstanding_[i];
       if (r.awaited || r.point.stream == waiter) continue;
       const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call, c);
-      if (depth > deepest) {
+      // Of points equally near in structure a collective is waited for in the order of launches, an event recorded on a
+      // compute stream right after it was recorded.
+      if (depth > deepest || (depth == deepest && !communication(r.point.stream))) {
         deepest = depth;
         readings_[kStructure] = i;
       }
@@ -377,15 +390,42 @@ class StreamMachine {
     return host_.parent[host_.calls[a].row] == host_.parent[host_.calls[b].row];
   }
 
-  // Records whose next call on the thread is a wait in the same operator: a pair.
+  // Records whose next call on the thread is a wait in the same operator: a pair. Several waits after one record are a
+  // fork: as many streams wait for the same point.
   void find_followed_records() {
     followed_.assign(host_.calls.size(), false);
-    std::vector<uint32_t> previous(host_.threads.size(), kNoIndex);
+    fork_.assign(host_.calls.size(), 0);
+    std::vector<uint32_t> previous(host_.threads.size(), kNoIndex), head(host_.threads.size(), kNoIndex);
     for (uint32_t c = 0; c < host_.calls.size(); ++c) {
-      const uint32_t before = std::exchange(previous[host_.calls[c].thread], c);
-      if (before == kNoIndex || host_.calls[c].kind != CallKind::kWait) continue;
-      followed_[before] = host_.calls[before].kind == CallKind::kRecord && same_parent(before, c);
+      const uint32_t thread = host_.calls[c].thread;
+      const bool launches = contexts_.launch_stream[c] != kNoIndex;
+      if (host_.calls[c].kind != CallKind::kRecord && host_.calls[c].kind != CallKind::kWait && !launches) continue;
+      const uint32_t before = std::exchange(previous[thread], c);
+      const bool waits = before != kNoIndex && host_.calls[c].kind == CallKind::kWait && same_parent(before, c);
+      if (waits && host_.calls[before].kind == CallKind::kRecord) {
+        followed_[before] = true;
+        head[thread] = c;
+        fork_[c] = 1;
+      } else if (waits && host_.calls[before].kind == CallKind::kWait && head[thread] != kNoIndex) {
+        ++fork_[head[thread]];
+        fork_[c] = kForkMember;
+      } else {
+        head[thread] = kNoIndex;
+      }
     }
+  }
+
+  // A fork of `count` waits: the streams that this thread launches on next, so many of them, wait for the point.
+  void fork(uint32_t c, uint32_t count, const Point& point) {
+    uint32_t next = contexts_.of_call[c].next_launch;
+    std::vector<uint32_t> waiters;
+    for (uint32_t looked = 0; next != kNoIndex && waiters.size() < count && looked < kForkLaunches; ++looked) {
+      const uint32_t stream = contexts_.launch_stream[next];
+      const bool known = std::find(waiters.begin(), waiters.end(), stream) != waiters.end();
+      if (stream != point.stream && !known) waiters.push_back(stream);
+      next = contexts_.of_call[next].next_launch;
+    }
+    for (uint32_t waiter : waiters) add(waiter, point, site_of(c, 'f', kNoIndex), false);
   }
 
   uint32_t compute_stream(const CallContext& context) const {
@@ -478,6 +518,7 @@ class StreamMachine {
   bool has_records_ = false;
   std::vector<int64_t> launched_ns_;
   std::vector<bool> followed_;
+  std::vector<uint32_t> fork_;  // of the first wait after a record: how many follow; kForkMember: one of those
   std::vector<uint32_t> readings_;
   std::vector<Site>* sites_ = nullptr;
   std::vector<uint32_t> last_;
