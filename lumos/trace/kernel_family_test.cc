@@ -22,6 +22,7 @@ TEST(KernelFamily, SaysWhatKernelsOfTheCommonLibrariesDo) {
       {"triton_poi_fused_add_gelu_0", KernelFamily::kElementwise},
       {"void at::native::reduce_kernel<512, 1>()", KernelFamily::kReduction},
       {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", KernelFamily::kCommunication},
+      {"volta_scudnn_128x128_stridedB_splitK_medium_nn_v1", KernelFamily::kConvolution},
       {"some_new_thing", KernelFamily::kOther},
   };
   for (const auto& [name, family] : expected) EXPECT_EQ(family_name(kernel_family(name)), family_name(family)) << name;
