@@ -1,6 +1,5 @@
 #include "lumos/cli/replay.h"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -13,10 +12,9 @@
 #include "lumos/graph/join.h"
 #include "lumos/report/replay_render.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/report/replayed_trace.h"
 #include "lumos/sim/keep_residuals.h"
-#include "lumos/sim/replayed_table.h"
 #include "lumos/sim/simulate.h"
-#include "lumos/trace/chrome_writer.h"
 
 namespace lumos {
 
@@ -41,21 +39,6 @@ ExecGraph build_job(std::vector<EventTable> tables, const ReplayArguments& argum
   return join_ranks(std::move(graphs));
 }
 
-/// "run.json.gz" -> "run-rank3.json.gz": one file per rank where there are several.
-std::string path_of_rank(const std::string& path, int32_t rank) {
-  const size_t name = path.rfind('/') == std::string::npos ? 0 : path.rfind('/') + 1;
-  const size_t suffix = std::min(path.find('.', name), path.size());
-  return fmt::format("{}-rank{}{}", path.substr(0, suffix), rank, path.substr(suffix));
-}
-
-Status write_replayed(const ExecGraph& graph, const Timeline& timeline, const std::string& path) {
-  for (uint32_t i = 0; i < graph.ranks.size(); ++i) {
-    const std::string file = graph.ranks.size() == 1 ? path : path_of_rank(path, graph.ranks[i].rank);
-    TRY_STATUS(write_chrome_trace(replayed_table(graph, timeline, i), file, ChromeOptions{}));
-  }
-  return {};
-}
-
 Status run(const ReplayArguments& arguments, Console& console) {
   std::optional<StepRange> range;
   if (!arguments.steps.empty()) range = TRY(parse_step_range(arguments.steps));
@@ -65,7 +48,7 @@ Status run(const ReplayArguments& arguments, Console& console) {
   const bool strict = arguments.residuals == "drop";
   if (!strict) graph = keep_residuals(graph);
   const Timeline timeline = simulate(graph);
-  if (!arguments.out.empty()) TRY_STATUS(write_replayed(graph, timeline, arguments.out));
+  if (!arguments.out.empty()) TRY(write_replayed_trace(graph, timeline, arguments.out));
   ReplayResultOptions options;
   options.strict = strict;
   options.threads = static_cast<int>(arguments.read.threads);

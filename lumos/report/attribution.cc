@@ -42,8 +42,9 @@ bool is_step(const EventTable& table, uint32_t row) { return table.name_of(row).
 /// Rows that say what a thread does. Modules and steps enclose everything and say nothing.
 bool says_something(const EventTable& table, uint32_t row) {
   const EventKind kind = table.kind[row];
-  return kind == EventKind::kCpuOp || kind == EventKind::kRuntime || kind == EventKind::kOverhead ||
-         (kind == EventKind::kAnnotation && !is_step(table, row));
+  const bool host_work = kind == EventKind::kCpuOp || kind == EventKind::kAnnotation || kind == EventKind::kRuntime ||
+                         kind == EventKind::kOverhead;
+  return host_work && !is_step(table, row);  // Old traces have steps among the operators.
 }
 
 /// Threads that launch GPU work or, in a trace without any, all threads: others hold nobody up.

@@ -1,6 +1,6 @@
-// Every nanosecond of a window given to one owner: the compute kernel that ran, else the communication that was exposed,
-// else what the host did while the GPU had nothing to do. The shares sum to the window, so differences of two traces
-// sum to the difference of their steps. Read by diff and the HTML report.
+// Every nanosecond of a window given to one owner: the compute kernel that ran, else the communication that was
+// exposed, else what the host did while the GPU had nothing to do. The shares sum to the window, so differences of two
+// traces sum to the difference of their steps. Read by diff and the HTML report.
 #pragma once
 
 #include <cstdint>

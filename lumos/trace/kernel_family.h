@@ -19,9 +19,9 @@ enum class KernelFamily : uint8_t {
   kOptimizer,
   kReduction,
   kElementwise,
-  kSort,      ///< sorting, scanning, top-k, routing
-  kCopy,      ///< memcpy rows
-  kFill,      ///< memset rows
+  kSort,  ///< sorting, scanning, top-k, routing
+  kCopy,  ///< memcpy rows
+  kFill,  ///< memset rows
   kCommunication,
   kOther,
 };

@@ -16,11 +16,13 @@ TEST(KernelFamily, SaysWhatKernelsOfTheCommonLibrariesDo) {
       {"void transformer_engine::normalization::ln_bwd_tuned_kernel<int>()", KernelFamily::kNorm},
       {"void cudnn::bn_bw_1C11_kernel_new<float>()", KernelFamily::kNorm},
       {"void multi_tensor_apply_kernel<TensorListMetadata<1>, L2NormFunctor<float>>()", KernelFamily::kOptimizer},
-      {"void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>()", KernelFamily::kElementwise},
+      {"void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>()",
+       KernelFamily::kElementwise},
       {"void rotary_embedding_kernel<c10::BFloat16, true>()", KernelFamily::kElementwise},
       {"triton_poi_fused_add_gelu_0", KernelFamily::kElementwise},
       {"void at::native::reduce_kernel<512, 1>()", KernelFamily::kReduction},
       {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL(x)", KernelFamily::kCommunication},
+      {"volta_scudnn_128x128_stridedB_splitK_medium_nn_v1", KernelFamily::kConvolution},
       {"some_new_thing", KernelFamily::kOther},
   };
   for (const auto& [name, family] : expected) EXPECT_EQ(family_name(kernel_family(name)), family_name(family)) << name;
