@@ -1,5 +1,6 @@
 #include "lumos/trace/event_fields.h"
 
+#include "lumos/trace/event_scan.h"
 #include "lumos/trace/json_scan.h"
 
 namespace lumos {
@@ -172,7 +173,8 @@ bool parse_event_fields(std::string_view text, bool is_whole, EventFields& field
   });
   if (p == nullptr) return false;
   if (stopped) fields.is_left_out = false;
-  if (stopped || fields.is_left_out) return true;
+  // A lost quote may have glued the next events to this one; they must not go with it.
+  if (stopped || fields.is_left_out) return find_event_start(p, end) == nullptr;
   while (p < end && (is_json_space(*p) || *p == ',')) ++p;
   return p == end;
 }
