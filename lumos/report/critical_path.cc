@@ -50,6 +50,8 @@ PathCause cause_of_lag(EdgeKind kind) {
     case EdgeKind::kRendezvous:
     case EdgeKind::kTransferOf:
       return PathCause::kCommunication;
+    case EdgeKind::kFirstWave:
+      return PathCause::kDispatch;
     case EdgeKind::kThread:
     case EdgeKind::kCount:
       return PathCause::kUntracedHost;
