@@ -595,7 +595,8 @@ uint8_t confidence(const Site& site) {
   if (site.lone > 0 && site.reading < site.scores.size()) {
     const ReadingScore& score = site.scores[site.reading];
     const double open = static_cast<double>(site.ambiguous) / static_cast<double>(site.lone);
-    const double confirmed = static_cast<double>(score.binding) / static_cast<double>(std::max<uint64_t>(score.seen, 1));
+    const double confirmed =
+        static_cast<double>(score.binding) / static_cast<double>(std::max<uint64_t>(score.seen, 1));
     sure -= open * (1 - confirmed) * (kUnsureByChoice + kUnsureOfFew / static_cast<double>(site.lone));
   }
   return static_cast<uint8_t>(100 * held * sure);
