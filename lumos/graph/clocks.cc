@@ -1,0 +1,160 @@
+#include "lumos/graph/clocks.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lumos/base/result.h"
+
+namespace lumos {
+
+namespace {
+
+// Theil-Sen looks at all pairs of points; this many points (45,000 pairs) already pin a slope to its noise.
+constexpr size_t kLinePoints = 300;
+// A line through fewer points, or over a shorter time, says more about noise than about drift.
+constexpr size_t kDriftPoints = 8;
+constexpr int64_t kDriftSpanNs = 50'000'000;
+// Crystal oscillators stay within 100 ppm; a steeper line is not a clock.
+constexpr double kMaxDrift = 200e-6;
+// Each round moves every clock to the median of the others; from medians over a tree it settles in three.
+constexpr int kRounds = 4;
+
+template <class T>
+T median_of(std::vector<T>& values) {
+  CHECK(!values.empty());
+  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// At most kLinePoints indexes, evenly over the x order.
+std::vector<size_t> thin(std::span<const int64_t> x) {
+  std::vector<size_t> order(x.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return x[a] < x[b]; });
+  if (order.size() <= kLinePoints) return order;
+  std::vector<size_t> out(kLinePoints);
+  for (size_t i = 0; i < kLinePoints; ++i) out[i] = order[i * (order.size() - 1) / (kLinePoints - 1)];
+  return out;
+}
+
+double slope_of(std::span<const int64_t> x, std::span<const int64_t> y) {
+  const std::vector<size_t> points = thin(x);
+  if (points.size() < kDriftPoints || x[points.back()] - x[points.front()] < kDriftSpanNs) return 0;
+  std::vector<double> slopes;
+  slopes.reserve(points.size() * (points.size() - 1) / 2);
+  // Close points divide noise by little: only pairs at least a quarter of the span apart vote.
+  const int64_t least = (x[points.back()] - x[points.front()]) / 4;
+  for (size_t i = 0; i < points.size(); ++i) {
+    for (size_t j = i + 1; j < points.size(); ++j) {
+      const int64_t dx = x[points[j]] - x[points[i]];
+      if (dx >= least) slopes.push_back(double(y[points[j]] - y[points[i]]) / double(dx));
+    }
+  }
+  if (slopes.empty()) return 0;
+  const double slope = median_of(slopes);
+  return std::abs(slope) > kMaxDrift ? 0 : slope;
+}
+
+void set_line(RankClock& clock, const RobustLine& line, size_t samples) {
+  clock.offset_ns = std::llround(line.at_pivot);
+  clock.drift = line.slope;
+  clock.spread_ns = std::llround(line.spread);
+  clock.samples = static_cast<uint32_t>(samples);
+  clock.known = true;
+}
+
+/// The mean end of the members whose clocks are known, on the reference clock; false if there is none.
+bool known_end(const ClockSamples& samples, size_t collective, const std::vector<RankClock>& clocks, int64_t& time_ns) {
+  int64_t sum = 0, known = 0, base = 0;
+  for (uint32_t e = samples.begin[collective]; e < samples.begin[collective + 1]; ++e) {
+    const RankClock& clock = clocks[samples.ends[e].rank_index];
+    if (!clock.known) continue;
+    const int64_t time = clock.to_reference(samples.ends[e].end_ns);
+    if (known++ == 0) base = time;
+    sum += time - base;
+  }
+  if (known > 0) time_ns = base + sum / known;
+  return known > 0;
+}
+
+/// First estimate: from the lowest rank outwards, each rank against those that are already known.
+void spread_clocks(const ClockSamples& samples, std::vector<RankClock>& clocks, int64_t pivot_ns) {
+  std::vector<std::vector<int64_t>> x(clocks.size()), y(clocks.size());
+  for (bool found = true; found;) {
+    found = false;
+    for (size_t c = 0; c + 1 < samples.begin.size(); ++c) {
+      int64_t time = 0;
+      if (!known_end(samples, c, clocks, time)) continue;
+      for (uint32_t e = samples.begin[c]; e < samples.begin[c + 1]; ++e) {
+        const ClockEnd& end = samples.ends[e];
+        if (clocks[end.rank_index].known) continue;
+        x[end.rank_index].push_back(time);
+        y[end.rank_index].push_back(end.end_ns - time);
+      }
+    }
+    for (size_t r = 0; r < clocks.size(); ++r) {
+      if (clocks[r].known || x[r].empty()) continue;
+      set_line(clocks[r], fit_line(x[r], y[r], pivot_ns), x[r].size());
+      found = true;
+    }
+  }
+}
+
+/// One round: every rank is fitted against the median end of the other members, on the reference clock.
+void refine(const ClockSamples& samples, std::vector<RankClock>& clocks, int64_t pivot_ns) {
+  std::vector<std::vector<int64_t>> x(clocks.size()), y(clocks.size());
+  std::vector<std::pair<int64_t, uint32_t>> times;
+  for (size_t c = 0; c + 1 < samples.begin.size(); ++c) {
+    times.clear();
+    for (uint32_t e = samples.begin[c]; e < samples.begin[c + 1]; ++e) {
+      const RankClock& clock = clocks[samples.ends[e].rank_index];
+      if (clock.known) times.emplace_back(clock.to_reference(samples.ends[e].end_ns), e);
+    }
+    if (times.size() < 2) continue;
+    std::sort(times.begin(), times.end());
+    for (size_t i = 0; i < times.size(); ++i) {
+      // The median of the others: the member itself is stepped over.
+      const size_t others = times.size() - 1;
+      const size_t middle = others / 2;
+      const int64_t time = times[middle >= i ? middle + 1 : middle].first;
+      const ClockEnd& end = samples.ends[times[i].second];
+      x[end.rank_index].push_back(time);
+      y[end.rank_index].push_back(end.end_ns - time);
+    }
+  }
+  for (size_t r = 1; r < clocks.size(); ++r) {
+    if (x[r].empty() || !clocks[r].known) continue;
+    set_line(clocks[r], fit_line(x[r], y[r], pivot_ns), x[r].size());
+  }
+}
+
+}  // namespace
+
+RobustLine fit_line(std::span<const int64_t> x, std::span<const int64_t> y, int64_t pivot) {
+  CHECK(x.size() == y.size());
+  RobustLine line;
+  if (x.empty()) return line;
+  line.slope = slope_of(x, y);
+  // Medians of differences to the first value: large offsets would lose nanoseconds in a double.
+  const int64_t base = y[0];
+  std::vector<double> values(x.size());
+  for (size_t i = 0; i < x.size(); ++i) values[i] = double(y[i] - base) - line.slope * double(x[i] - pivot);
+  const double middle = median_of(values);
+  for (double& value : values) value = std::abs(value - middle);
+  line.spread = median_of(values);
+  line.at_pivot = double(base) + middle;
+  return line;
+}
+
+std::vector<RankClock> estimate_clocks(uint32_t ranks, const ClockSamples& samples, int64_t pivot_ns) {
+  std::vector<RankClock> clocks(ranks);
+  for (RankClock& clock : clocks) clock.pivot_ns = pivot_ns;
+  if (ranks == 0) return clocks;
+  clocks[0].known = true;
+  spread_clocks(samples, clocks, pivot_ns);
+  for (int round = 0; round < kRounds; ++round) refine(samples, clocks, pivot_ns);
+  return clocks;
+}
+
+}  // namespace lumos
