@@ -56,6 +56,23 @@ double slope_of(std::span<const int64_t> x, std::span<const int64_t> y) {
   return std::abs(slope) > kMaxDrift ? 0 : slope;
 }
 
+/// True if the slope exceeds three standard errors of a least-squares slope with this noise (MAD = 0.67 sigma).
+bool stands_out(const RobustLine& line, std::span<const int64_t> x) {
+  const auto [low, high] = std::minmax_element(x.begin(), x.end());
+  const double error = line.spread / 0.67 * std::sqrt(12.0 / double(x.size())) / double(*high - *low);
+  return std::abs(line.slope) > 3 * error;
+}
+
+RobustLine fit_level(std::span<const int64_t> y) {
+  RobustLine line;
+  std::vector<int64_t> values(y.begin(), y.end());
+  const int64_t middle = median_of(values);
+  for (int64_t& value : values) value = std::abs(value - middle);
+  line.spread = double(median_of(values));
+  line.at_pivot = double(middle);
+  return line;
+}
+
 void set_line(RankClock& clock, const RobustLine& line, size_t samples) {
   clock.offset_ns = std::llround(line.at_pivot);
   clock.drift = line.slope;
@@ -144,7 +161,8 @@ RobustLine fit_line(std::span<const int64_t> x, std::span<const int64_t> y, int6
   for (double& value : values) value = std::abs(value - middle);
   line.spread = median_of(values);
   line.at_pivot = double(base) + middle;
-  return line;
+  if (line.slope == 0 || stands_out(line, x)) return line;
+  return fit_level(y);
 }
 
 std::vector<RankClock> estimate_clocks(uint32_t ranks, const ClockSamples& samples, int64_t pivot_ns) {
