@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <queue>
+#include <utility>
 
 #include "lumos/base/result.h"
 
@@ -81,46 +84,83 @@ void set_line(RankClock& clock, const RobustLine& line, size_t samples) {
   clock.known = true;
 }
 
-/// The mean end of the members whose clocks are known, on the reference clock; false if there is none.
-bool known_end(const ClockSamples& samples, size_t collective, const std::vector<RankClock>& clocks, int64_t& time_ns) {
-  int64_t sum = 0, known = 0, base = 0;
-  for (uint32_t e = samples.begin[collective]; e < samples.begin[collective + 1]; ++e) {
-    const RankClock& clock = clocks[samples.ends[e].rank_index];
-    if (!clock.known) continue;
-    const int64_t time = clock.to_reference(samples.ends[e].end_ns);
-    if (known++ == 0) base = time;
-    sum += time - base;
-  }
-  if (known > 0) time_ns = base + sum / known;
-  return known > 0;
-}
+/// Ends of two ranks in the same collectives.
+struct SharedEnds {
+  std::vector<int64_t> first, second;
+};
+using RankPairs = std::map<std::pair<uint32_t, uint32_t>, SharedEnds>;
 
-/// First estimate: from the lowest rank outwards, each rank against those that are already known.
-void spread_clocks(const ClockSamples& samples, std::vector<RankClock>& clocks, int64_t pivot_ns) {
-  std::vector<std::vector<int64_t>> x(clocks.size()), y(clocks.size());
-  for (bool found = true; found;) {
-    found = false;
-    for (size_t c = 0; c + 1 < samples.begin.size(); ++c) {
-      int64_t time = 0;
-      if (!known_end(samples, c, clocks, time)) continue;
-      for (uint32_t e = samples.begin[c]; e < samples.begin[c + 1]; ++e) {
-        const ClockEnd& end = samples.ends[e];
-        if (clocks[end.rank_index].known) continue;
-        x[end.rank_index].push_back(time);
-        y[end.rank_index].push_back(end.end_ns - time);
-      }
-    }
-    for (size_t r = 0; r < clocks.size(); ++r) {
-      if (clocks[r].known || x[r].empty()) continue;
-      set_line(clocks[r], fit_line(x[r], y[r], pivot_ns), x[r].size());
-      found = true;
+/// What pairs of ranks share. Of a collective of many, neighbours and pairs with the first member stand for all pairs:
+/// they connect the same ranks.
+RankPairs shared_ends(const ClockSamples& samples) {
+  RankPairs pairs;
+  auto add = [&](ClockEnd a, ClockEnd b) {
+    if (a.rank_index == b.rank_index) return;
+    if (a.rank_index > b.rank_index) std::swap(a, b);
+    SharedEnds& shared = pairs[{a.rank_index, b.rank_index}];
+    shared.first.push_back(a.end_ns);
+    shared.second.push_back(b.end_ns);
+  };
+  for (size_t c = 0; c + 1 < samples.begin.size(); ++c) {
+    const uint32_t begin = samples.begin[c], end = samples.begin[c + 1];
+    for (uint32_t e = begin + 1; e < end; ++e) {
+      add(samples.ends[e - 1], samples.ends[e]);
+      if (e > begin + 1) add(samples.ends[begin], samples.ends[e]);
     }
   }
+  return pairs;
 }
 
-/// One round: every rank is fitted against the median end of the other members, on the reference clock.
-void refine(const ClockSamples& samples, std::vector<RankClock>& clocks, int64_t pivot_ns) {
-  std::vector<std::vector<int64_t>> x(clocks.size()), y(clocks.size());
+/// Fits `rank`'s clock against the already known one of the other rank of the pair.
+void fit_against(const std::vector<int64_t>& known_ends, const RankClock& known, const std::vector<int64_t>& ends,
+                 RankClock& clock) {
+  std::vector<int64_t> x(ends.size()), y(ends.size());
+  for (size_t i = 0; i < ends.size(); ++i) {
+    x[i] = known.to_reference(known_ends[i]);
+    y[i] = ends[i] - x[i];
+  }
+  set_line(clock, fit_line(x, y, clock.pivot_ns), ends.size());
+}
+
+/// First estimate: from the lowest rank outwards, always along the pair of ranks that shares most (a spanning tree), so
+/// that the drift of a host is read where it shows best.
+void spread_clocks(const ClockSamples& samples, std::vector<RankClock>& clocks) {
+  const RankPairs pairs = shared_ends(samples);
+  std::vector<std::vector<std::pair<uint32_t, const SharedEnds*>>> next(clocks.size());
+  for (const auto& [ranks, shared] : pairs) {
+    next[ranks.first].emplace_back(ranks.second, &shared);
+    next[ranks.second].emplace_back(ranks.first, &shared);
+  }
+  // (shared, known rank, new rank): most shared first, then the lowest ranks.
+  struct Step {
+    size_t shared;
+    uint32_t from, to;
+    const SharedEnds* ends;
+    bool operator<(const Step& other) const {
+      if (shared != other.shared) return shared < other.shared;
+      return std::pair(from, to) > std::pair(other.from, other.to);
+    }
+  };
+  std::priority_queue<Step> queue;
+  auto reach = [&](uint32_t rank) {
+    for (const auto& [to, ends] : next[rank]) queue.push({ends->first.size(), rank, to, ends});
+  };
+  reach(0);
+  while (!queue.empty()) {
+    const Step step = queue.top();
+    queue.pop();
+    if (clocks[step.to].known) continue;
+    const bool ascending = step.from < step.to;
+    fit_against(ascending ? step.ends->first : step.ends->second, clocks[step.from],
+                ascending ? step.ends->second : step.ends->first, clocks[step.to]);
+    reach(step.to);
+  }
+}
+
+/// One round: every offset moves to the median distance from the other members' median end. Drifts stay: within a host
+/// they are shared, and members of one host would only confirm each other.
+void refine(const ClockSamples& samples, std::vector<RankClock>& clocks) {
+  std::vector<std::vector<int64_t>> late(clocks.size());
   std::vector<std::pair<int64_t, uint32_t>> times;
   for (size_t c = 0; c + 1 < samples.begin.size(); ++c) {
     times.clear();
@@ -135,14 +175,15 @@ void refine(const ClockSamples& samples, std::vector<RankClock>& clocks, int64_t
       const size_t others = times.size() - 1;
       const size_t middle = others / 2;
       const int64_t time = times[middle >= i ? middle + 1 : middle].first;
-      const ClockEnd& end = samples.ends[times[i].second];
-      x[end.rank_index].push_back(time);
-      y[end.rank_index].push_back(end.end_ns - time);
+      late[samples.ends[times[i].second].rank_index].push_back(times[i].first - time);
     }
   }
   for (size_t r = 1; r < clocks.size(); ++r) {
-    if (x[r].empty() || !clocks[r].known) continue;
-    set_line(clocks[r], fit_line(x[r], y[r], pivot_ns), x[r].size());
+    if (late[r].empty() || !clocks[r].known) continue;
+    const RobustLine level = fit_level(late[r]);
+    clocks[r].offset_ns += std::llround(level.at_pivot);
+    clocks[r].spread_ns = std::llround(level.spread);
+    clocks[r].samples = static_cast<uint32_t>(late[r].size());
   }
 }
 
@@ -170,8 +211,8 @@ std::vector<RankClock> estimate_clocks(uint32_t ranks, const ClockSamples& sampl
   for (RankClock& clock : clocks) clock.pivot_ns = pivot_ns;
   if (ranks == 0) return clocks;
   clocks[0].known = true;
-  spread_clocks(samples, clocks, pivot_ns);
-  for (int round = 0; round < kRounds; ++round) refine(samples, clocks, pivot_ns);
+  spread_clocks(samples, clocks);
+  for (int round = 0; round < kRounds; ++round) refine(samples, clocks);
   return clocks;
 }
 

@@ -94,12 +94,12 @@ std::optional<CommGroup> only_group(const EventTable& table) {
                    CommGroup::Source::kConfig};
 }
 
-/// Point-to-point kernels of a larger group form one sequence per pair of ranks.
-CommGroup pair_group(const CommGroup& whole, int32_t rank, int32_t peer) {
+/// Transfers from one rank to another form a sequence of their own: other directions run on other streams.
+CommGroup direction_group(const CommGroup& whole, int32_t from, int32_t to) {
   CommGroup pair = whole;
-  pair.ranks = {std::min(rank, peer), std::max(rank, peer)};
+  pair.ranks = {std::min(from, to), std::max(from, to)};
   pair.size = 2;
-  pair.name = fmt::format("{}:{}-{}", whole.name, pair.ranks[0], pair.ranks[1]);
+  pair.name = fmt::format("{}:{}>{}", whole.name, from, to);
   return pair;
 }
 
@@ -145,11 +145,16 @@ class RankCollector {
     kernel.sequence = detail.sequence;
     CommGroup group = describe_group(table_, detail, options_);
     if (group.name.empty() && group.ranks.empty()) return;
-    if (kernel.kind == CollectiveKind::kSendRecv && group.size != 2) {
+    if (kernel.kind == CollectiveKind::kSendRecv) {
       const int32_t rank = table_.info.rank;
-      kernel.peer = detail.dst_rank >= 0 && detail.dst_rank != rank ? detail.dst_rank : detail.src_rank;
-      if (kernel.peer < 0 || kernel.peer == rank) return;
-      group = pair_group(group, rank, kernel.peer);
+      const bool told = detail.src_rank >= 0 && detail.dst_rank >= 0 && detail.src_rank != detail.dst_rank &&
+                        (detail.src_rank == rank || detail.dst_rank == rank);
+      if (told) {
+        kernel.peer = detail.src_rank == rank ? detail.dst_rank : detail.src_rank;
+        group = direction_group(group, detail.src_rank, detail.dst_rank);
+      } else if (group.size != 2) {
+        return;
+      }
     }
     local.local_group = local_group(group);
   }
