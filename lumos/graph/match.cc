@@ -78,40 +78,48 @@ class Matcher {
     return out;
   }
 
-  /// Matches everything of one group that is not matched yet; each round takes the rank with most kernels left as the
-  /// one that the others are compared with.
-  void match_members(std::vector<MemberSequence> members, bool clocks_known) {
-    for (;;) {
-      size_t reference = 0;
-      for (size_t m = 0; m < members.size();) {
-        auto& kernels = members[m].kernels;
-        kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
-                                     [&](uint32_t id) { return out_.kernels[id].match != kNoIndex; }),
-                      kernels.end());
-        if (kernels.empty()) {
-          members.erase(members.begin() + static_cast<ptrdiff_t>(m));
-        } else {
-          if (kernels.size() > members[reference].kernels.size()) reference = m;
-          ++m;
-        }
+  /// Matches everything of one group that is not matched yet. The rank with most kernels is compared with all others
+  /// first; what that leaves over is compared with the next, and so may still join a match that others have made.
+  void match_members(const std::vector<MemberSequence>& members, bool clocks_known) {
+    std::vector<uint32_t> by_count(members.size());
+    for (uint32_t m = 0; m < members.size(); ++m) by_count[m] = m;
+    std::stable_sort(by_count.begin(), by_count.end(),
+                     [&](uint32_t x, uint32_t y) { return members[x].kernels.size() > members[y].kernels.size(); });
+    for (uint32_t reference : by_count) {
+      for (uint32_t m = 0; m < members.size(); ++m) {
+        if (m == reference) continue;
+        const MemberSequence left =
+            without(members[m], [&](uint32_t id) { return out_.kernels[id].match != kNoIndex; });
+        if (left.kernels.empty()) continue;
+        const MemberSequence open = without(members[reference], [&](uint32_t id) {
+          return out_.kernels[id].match != kNoIndex && has_rank(out_.kernels[id].match, left.rank_index);
+        });
+        if (!open.kernels.empty()) join(pair_members(open, left, clocks_known));
       }
-      if (members.size() < 2) return;
-      for (size_t m = 0; m < members.size(); ++m) {
-        if (m != reference) join(pair_members(members[reference], members[m], clocks_known));
-      }
-      members.erase(members.begin() + static_cast<ptrdiff_t>(reference));
     }
+  }
+
+  template <class Predicate>
+  static MemberSequence without(const MemberSequence& sequence, Predicate unwanted) {
+    MemberSequence out{sequence.rank_index, {}};
+    for (uint32_t id : sequence.kernels) {
+      if (!unwanted(id)) out.kernels.push_back(id);
+    }
+    return out;
+  }
+
+  bool has_rank(uint32_t match, uint32_t rank_index) const {
+    const auto& set = sets_[match];
+    return std::any_of(set.begin(), set.end(), [&](uint32_t id) { return out_.kernels[id].rank_index == rank_index; });
   }
 
   Pairing pair_members(const MemberSequence& a, const MemberSequence& b, bool clocks_known) {
     Pairing out = pair_by_sequence(a, b);
-    const bool by_sequence = !out.pairs.empty();
-    if (!by_sequence && a.kernels.size() == b.kernels.size()) {
+    if (out.pairs.empty() && a.kernels.size() == b.kernels.size()) {
       for (size_t i = 0; i < a.kernels.size(); ++i) out.pairs.emplace_back(a.kernels[i], b.kernels[i]);
     }
     const bool common_clock = out_.clocks[a.rank_index].known && out_.clocks[b.rank_index].known && clocks_known;
     if (!out.pairs.empty() && ends_agree(out, common_clock)) return out;
-    if (by_sequence) out.pairs.clear();
     out.pairs.clear();
     if (!common_clock) return out;
     const auto a_spans = spans_of(out_, a.kernels, true), b_spans = spans_of(out_, b.kernels, true);
@@ -200,7 +208,7 @@ class Matcher {
       std::vector<MemberSequence> members;
       for (uint32_t lane : group) members.push_back({lanes[lane].rank_index, lanes[lane].kernels});
       name_group(members);
-      match_members(std::move(members), true);
+      match_members(members, true);
     }
     for (const LanePair& pair : pairs) {
       Pairing found;
