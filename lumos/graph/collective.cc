@@ -72,17 +72,6 @@ std::string_view text_of(CollectiveKind kind) {
   return "unknown";
 }
 
-bool is_communication_name(std::string_view name) {
-  static constexpr std::string_view kPrefixes[] = {"nccl", "rccl", "msccl", "nvshmem"};
-  for (std::string_view prefix : kPrefixes) {
-    if (name.substr(0, prefix.size()) == prefix) return true;
-  }
-  if (contains(name, "deep_ep::")) return contains(name, "dispatch") || contains(name, "combine");
-  static constexpr std::string_view kParts[] = {"cross_device_reduce", "multimem_",           "nvshmem::",
-                                                "one_shot_all_reduce", "two_shot_all_reduce", "rcclGenericKernel"};
-  return std::any_of(std::begin(kParts), std::end(kParts), [&](std::string_view part) { return contains(name, part); });
-}
-
 CollectiveKind kind_of_kernel_name(std::string_view name) {
   // The argument list repeats words ("ncclDevKernelArgs"), and template arguments hold types: neither tells the kind.
   return kind_of_words(name.substr(0, name.find('(')));
@@ -141,25 +130,6 @@ double bus_factor(CollectiveKind kind, int32_t ranks) {
     default:
       return 1.0;
   }
-}
-
-bool is_communication(const EventTable& table, size_t row) {
-  if (table.kind[row] != EventKind::kKernel) return false;
-  return table.collective_detail(row) != nullptr || is_communication_name(table.name_of(row));
-}
-
-std::vector<uint32_t> communication_rows(const EventTable& table) {
-  // Names repeat thousands of times: each is judged once.
-  enum : uint8_t { kUnjudged, kNo, kYes };
-  std::vector<uint8_t> judged(table.names ? table.names->size() : 0, kUnjudged);
-  std::vector<uint32_t> rows;
-  for (uint32_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] != EventKind::kKernel) continue;
-    uint8_t& state = judged[static_cast<uint32_t>(table.name[row])];
-    if (state == kUnjudged) state = is_communication_name(table.name_of(row)) ? kYes : kNo;
-    if (state == kYes || table.collective_detail(row) != nullptr) rows.push_back(row);
-  }
-  return rows;
 }
 
 }  // namespace lumos

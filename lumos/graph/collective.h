@@ -1,10 +1,9 @@
-// What a communication kernel is and how many bytes it moves: the vocabulary of collectives, NCCL's definitions of
-// bandwidth, and the communication kernels of one rank as rows. Read by graph/build, graph/match, whatif/ and report/.
+// Which kind of collective a communication kernel runs, how many bytes it moves, and NCCL's definitions of bandwidth.
+// Read by graph/match, whatif/ and report/. (Which kernels communicate at all is trace/collective_names.)
 #pragma once
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "lumos/trace/event_table.h"
 
@@ -25,9 +24,6 @@ enum class CollectiveKind : uint8_t {
 /// "allreduce", "allgather" ...: what selectors match and tables print.
 std::string_view text_of(CollectiveKind kind);
 
-/// True if a GPU kernel of this name moves data between GPUs (NCCL, RCCL, MSCCL, NVSHMEM, DeepEP, custom all-reduce).
-bool is_communication_name(std::string_view kernel_name);
-
 /// The kind that a kernel's name tells.
 CollectiveKind kind_of_kernel_name(std::string_view kernel_name);
 
@@ -43,11 +39,5 @@ int64_t collective_bytes(CollectiveKind kind, const CollectiveDetail& detail, st
 
 /// Bus bandwidth over algorithm bandwidth: NCCL tests' factor for `kind` among `ranks` members.
 double bus_factor(CollectiveKind kind, int32_t ranks);
-
-/// Which rows of a table are communication kernels, in row order.
-std::vector<uint32_t> communication_rows(const EventTable& table);
-
-/// True if this row is a communication kernel: it carries collective metadata or a name of the above.
-bool is_communication(const EventTable& table, size_t row);
 
 }  // namespace lumos

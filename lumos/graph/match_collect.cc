@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "lumos/base/parallel.h"
+#include "lumos/trace/collective_names.h"
 
 namespace lumos {
 
@@ -109,7 +110,9 @@ class RankCollector {
       : table_(table), options_(options), by_external_id_(details_by_external_id(table)), only_(only_group(table)) {}
 
   LocalRank collect(uint32_t rank_index, int64_t base_ns) {
-    for (uint32_t row : communication_rows(table_)) {
+    const std::vector<uint8_t> communicates = communication_rows(table_);
+    for (uint32_t row = 0; row < table_.size(); ++row) {
+      if (communicates[row] == 0 || !is_gpu_work(table_.kind[row])) continue;
       LocalKernel local;
       CommKernel& kernel = local.kernel;
       kernel.rank_index = rank_index;
