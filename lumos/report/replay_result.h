@@ -54,7 +54,8 @@ struct RankResult {
   double measured_ms = 0;
   double replayed_ms = 0;
   double kernel_start_mae_us = 0;
-  double unexplained_ms = 0;
+  double unexplained_ms = 0;            ///< on the critical path of the replay
+  double unexplained_measured_ms = 0;   ///< on that of the measured run: what it waited for and the replay does not
   double utilisation_mae = 0;           ///< of the share of time in which a stream executes, 0 to 1
   double weighted_utilisation_mae = 0;  ///< of the curve weighted by the SMs that the grids can fill
   double utilisation_measured = 0;      ///< mean over the step

@@ -104,8 +104,10 @@ std::string short_kernel_name(std::string_view name) {
     }
     if (depth == 0 && c == ' ') {
       // "void kernel" has a return type; "Memcpy HtoD" has two words.
-      if (out == "void") out.clear();
-      else if (!out.empty()) out += c;
+      if (out == "void")
+        out.clear();
+      else if (!out.empty())
+        out += c;
       continue;
     }
     if (depth == 0) out += c;

@@ -6,6 +6,7 @@
 
 #include "lumos/base/result.h"
 #include "lumos/trace/nesting.h"
+#include "lumos/trace/table_rows.h"
 
 namespace lumos {
 
@@ -55,16 +56,9 @@ std::vector<FlowEnd> moved_flows(const EventTable& table, const Nesting& nested,
   return moved;
 }
 
-template <class T>
-void keep(std::vector<T>& column, const std::vector<uint32_t>& rows) {
-  for (size_t i = 0; i < rows.size(); ++i) column[i] = column[rows[i]];
-  column.resize(rows.size());
-}
-
 }  // namespace
 
-EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index,
-                          ReplayedRows rows) {
+EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index, ReplayedRows rows) {
   CHECK(rank_index < graph.ranks.size());
   const RankTasks& rank = graph.ranks[rank_index];
   const Nesting nested = rows == ReplayedRows::kAll ? nesting(*rank.table) : Nesting{};
@@ -80,14 +74,7 @@ EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint
     result.dur_ns[row] = spans[row].end_ns - spans[row].start_ns;
     kept.push_back(row);
   }
-  keep(result.ts_ns, kept);
-  keep(result.dur_ns, kept);
-  keep(result.name, kept);
-  keep(result.lane, kept);
-  keep(result.kind, kept);
-  keep(result.correlation, kept);
-  keep(result.external_id, kept);
-  keep(result.detail, kept);
+  keep_rows(result, kept);
   return result;
 }
 

@@ -1,0 +1,19 @@
+// TOML in: job and cluster files become a Value tree whose values know their line.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lumos/base/value.h"
+
+namespace lumos {
+
+/// Parses a TOML document. Dates and times become text. `source` names the text in errors, which are of kind kUsage and
+/// give the line.
+Result<Value> parse_toml(std::string_view text, std::string_view source);
+
+/// Reads a job, cluster or options file: JSON when its name ends in .json, else TOML.
+/// Errors: kUnreadable when the file cannot be read, else as the parsers.
+Result<Value> read_value_file(const std::string& path);
+
+}  // namespace lumos
