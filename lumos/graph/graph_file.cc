@@ -206,7 +206,8 @@ void visit_table(Archive& archive, Table& table) {
   archive.column(table.correlation);
   archive.column(table.external_id);
   archive.column(table.detail);
-  archive.fields(table.lanes, &Lane::is_gpu, &Lane::pid_text, &Lane::tid_text, &Lane::pid, &Lane::tid, &Lane::label);
+  archive.fields(table.lanes, &Lane::is_gpu, &Lane::pid_text, &Lane::tid_text, &Lane::pid, &Lane::tid, &Lane::label,
+                 &Lane::process);
   archive.column(table.gpu);
   archive.fields(table.ops, &OpDetail::input_dims, &OpDetail::input_types, &OpDetail::concrete_inputs,
                  &OpDetail::fwd_thread, &OpDetail::sequence, &OpDetail::collective);
