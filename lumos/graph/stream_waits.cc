@@ -3,6 +3,7 @@
 #include <tsl/robin_map.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "lumos/graph/call_context.h"
@@ -14,6 +15,9 @@ namespace {
 // A site keeps a reading while at most one in this many of its repetitions is contradicted by time.
 constexpr uint64_t kContradictionShare = 20;
 constexpr int kMaxRounds = 4;
+
+// Fewer instances than this agreeing on a distance may be chance.
+constexpr uint64_t kFewestAgreeing = 3;
 
 // A work that began this soon after another ended may have waited for it: a few times the usual event latency.
 constexpr int64_t kBindingNs = 6000;
@@ -34,6 +38,10 @@ struct Site {
   uint32_t reading = kStructure;
   bool refused = false;  // every reading is contradicted
   std::vector<ReadingScore> scores;
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> backs;  // (stream, works back) that fit an instance
+  uint64_t instances = 0;
+  uint32_t back_stream = kNoIndex;  // chosen: the wait means this many works before the stream's latest
+  uint32_t back = 0;
   uint64_t edges = 0;
   uint64_t contradicted = 0;
 };
@@ -47,7 +55,7 @@ struct Point {
 
 // An event recorded after something that a later wait may mean.
 struct Record {
-  uint32_t call = 0;        // the record call, or the launch itself where no record is seen
+  uint32_t call = 0;  // the record call, or the launch itself where no record is seen
   Point point;
   bool awaited = false;
 };
@@ -186,8 +194,10 @@ class StreamMachine {
       const uint32_t waiter = contexts_.launch_stream[context.next_launch];
       const auto it = paired ? last_record_.find(context.previous_event_call) : last_record_.end();
       const uint32_t compute = compute_stream(context);
-      if (it != last_record_.end()) add(waiter, it->second, site_of(c, 'p', kNoIndex), false);
-      else if (compute != kNoIndex) add(waiter, point_of(compute), site_of(c, 'p', kNoIndex), false);
+      if (it != last_record_.end())
+        add(waiter, it->second, site_of(c, 'p', kNoIndex), false);
+      else if (compute != kNoIndex)
+        add(waiter, point_of(compute), site_of(c, 'p', kNoIndex), false);
       return;
     }
     if (paired && inside_previous_collective(c)) return;  // NCCL's own bookkeeping stream
@@ -209,8 +219,10 @@ class StreamMachine {
     const uint32_t source = stream_by_id(sync.wait_on_stream);
     if (waiter == kNoIndex || source == kNoIndex || waiter == source) return;
     const auto it = recorded_points_.find(sync.wait_on_record_correlation);
-    if (it != recorded_points_.end()) add(waiter, it->second, 0, true);
-    else if (sync.wait_on_record_correlation < 0) add(waiter, point_of(source), 0, true);
+    if (it != recorded_points_.end())
+      add(waiter, it->second, 0, true);
+    else if (sync.wait_on_record_correlation < 0)
+      add(waiter, point_of(source), 0, true);
     mark_awaited(source);
   }
 
@@ -227,6 +239,13 @@ class StreamMachine {
     find_readings(c, waiter);
     score(site, next);
     const Site& s = (*sites_)[site];
+    if (s.back_stream != kNoIndex) {
+      const uint32_t latest = last_[s.back_stream];
+      if (latest != kNoIndex && latest >= gpu_.stream_begin[s.back_stream] + s.back) {
+        add(waiter, {s.back_stream, {latest - s.back}}, site, false);
+      }
+      return;
+    }
     const uint32_t chosen = s.refused || s.reading >= readings_.size() ? kNoIndex : readings_[s.reading];
     if (chosen == kNoIndex) return;
     const Point point = outstanding_[chosen].point;
@@ -235,8 +254,8 @@ class StreamMachine {
     add(waiter, point, site, false);
   }
 
-  // Where the trace has waits but no records (old Kineto, ROCm), a wait may mean whatever each compute stream has come to;
-  // the stream that the thread launched on last is the nearest guess, so it goes last.
+  // Where the trace has waits but no records (old Kineto, ROCm), a wait may mean whatever each compute stream has come
+  // to; the stream that the thread launched on last is the nearest guess, so it goes last.
   void add_current_points(uint32_t c, uint32_t waiter) {
     outstanding_.erase(std::remove_if(outstanding_.begin(), outstanding_.end(),
                                       [&](const Record& r) { return !communication(r.point.stream); }),
@@ -281,12 +300,30 @@ class StreamMachine {
     const int64_t start = gpu_.work[next].start_ns;
     const int64_t held_otherwise = std::max(
         next > gpu_.stream_begin[gpu_.work[next].stream] ? gpu_.work[next - 1].end_ns : INT64_MIN, launched_ns_[next]);
+    if (!has_records_) score_backs((*sites_)[site], gpu_.work[next].stream, start, held_otherwise);
     for (uint32_t r = 0; r < readings_.size(); ++r) {
       if (readings_[r] == kNoIndex || outstanding_[readings_[r]].point.works.empty()) continue;
       const int64_t end = gpu_.work[outstanding_[readings_[r]].point.works.front()].end_ns;
       ++scores[r].seen;
       scores[r].contradicted += end > start + tolerance_ns_;
       scores[r].binding += end > held_otherwise && end <= start + tolerance_ns_ && end + kBindingNs >= start;
+    }
+  }
+
+  // Without records the point that a wait means cannot be seen, but a program that repeats itself means the same one
+  // each time: as many works before the stream's latest. Counts, per stream, how far back the work is that ended just
+  // when the waiter began.
+  void score_backs(Site& site, uint32_t waiter, int64_t start, int64_t held_otherwise) const {
+    ++site.instances;
+    for (uint32_t s = 0; s < gpu_.streams(); ++s) {
+      if (s == waiter || last_[s] == kNoIndex) continue;
+      const auto begin = gpu_.work.begin() + gpu_.stream_begin[s];
+      const auto it = std::partition_point(begin, gpu_.work.begin() + last_[s] + 1,
+                                           [&](const GpuWork& w) { return w.end_ns <= start + tolerance_ns_; });
+      if (it == begin) continue;
+      const uint32_t w = static_cast<uint32_t>(it - gpu_.work.begin()) - 1;
+      const int64_t end = gpu_.work[w].end_ns;
+      if (end > held_otherwise && end + kBindingNs >= start) ++site.backs[{s, last_[s] - w}];
     }
   }
 
@@ -435,6 +472,19 @@ bool contradicts(const GpuProgram& gpu, const Candidate& edge, int64_t tolerance
   return gpu.work[edge.source].end_ns > gpu.work[edge.waiting].start_ns + tolerance_ns;
 }
 
+// That several instances agree to the work on how far back their source is cannot be chance: among hundreds of works
+// any other distance is as likely.
+void choose_back(Site& site) {
+  site.back_stream = kNoIndex;
+  uint64_t most = 0;
+  for (const auto& [back, count] : site.backs) {
+    if (count < kFewestAgreeing || 2 * count < site.instances || count <= most) continue;
+    most = count;
+    site.back_stream = back.first;
+    site.back = back.second;
+  }
+}
+
 // The reading that time contradicts least and confirms most. Sites of other patterns are refused when contradicted.
 bool choose_reading(Site& site) {
   auto bad = [](const ReadingScore& s) { return s.contradicted * kContradictionShare > s.seen; };
@@ -442,6 +492,8 @@ bool choose_reading(Site& site) {
     const bool refuse = site.contradicted * kContradictionShare > site.edges;
     return std::exchange(site.refused, site.refused || refuse) != site.refused;
   }
+  const uint32_t back_stream = site.back_stream, back = site.back;
+  choose_back(site);
   uint32_t best = kNoIndex;
   for (uint32_t r = 0; r < site.scores.size(); ++r) {
     const ReadingScore& s = site.scores[r];
@@ -450,7 +502,8 @@ bool choose_reading(Site& site) {
   }
   const bool refused = best == kNoIndex && site.scores[kStructure].seen > 0;
   const uint32_t reading = best == kNoIndex ? static_cast<uint32_t>(kStructure) : best;
-  const bool moved = reading != site.reading || refused != site.refused;
+  const bool moved =
+      reading != site.reading || refused != site.refused || back_stream != site.back_stream || back != site.back;
   site.reading = reading;
   site.refused = refused;
   return moved;
@@ -468,6 +521,8 @@ bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t to
   for (Site& site : sites) {
     moved |= choose_reading(site);
     site.scores.clear();
+    site.backs.clear();
+    site.instances = 0;
   }
   return moved;
 }
@@ -495,7 +550,8 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
   out.reserve(edges.size());
   for (const Candidate& edge : edges) {
     if (contradicts(gpu, edge, tolerance_ns)) continue;
-    out.push_back({edge.waiting, edge.source, edge.recorded, edge.recorded ? uint8_t{100} : confidence(sites[edge.site])});
+    out.push_back(
+        {edge.waiting, edge.source, edge.recorded, edge.recorded ? uint8_t{100} : confidence(sites[edge.site])});
   }
   std::sort(out.begin(), out.end(), [](const StreamWait& a, const StreamWait& b) {
     return a.waiting != b.waiting ? a.waiting < b.waiting : a.source < b.source;

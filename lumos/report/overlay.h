@@ -8,6 +8,7 @@
 #include "lumos/report/critical_path.h"
 #include "lumos/report/steps.h"
 #include "lumos/trace/chrome_writer.h"
+#include "lumos/trace/counter_curve.h"
 #include "lumos/trace/event_table.h"
 
 namespace lumos {

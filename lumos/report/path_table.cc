@@ -8,6 +8,7 @@
 
 #include "lumos/base/json_writer.h"
 #include "lumos/report/text_table.h"
+#include "lumos/trace/kernel_name.h"
 
 namespace lumos {
 

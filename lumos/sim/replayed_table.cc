@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 
 #include "lumos/base/result.h"
 #include "lumos/trace/nesting.h"
@@ -42,13 +41,7 @@ std::vector<FlowEnd> moved_flows(const EventTable& table, const Nesting& nested,
   std::vector<FlowEnd> moved;
   moved.reserve(table.fwdbwd.size());
   for (FlowEnd flow : table.fwdbwd) {
-    auto after = std::upper_bound(nested.order.begin(), nested.order.end(), flow, [&](const FlowEnd& f, uint32_t row) {
-      return std::tuple(f.lane, f.ts_ns) < std::tuple(table.lane[row], table.ts_ns[row]);
-    });
-    if (after == nested.order.begin()) continue;
-    uint32_t row = *(after - 1);
-    if (table.lane[row] != flow.lane) continue;
-    while (row != kNoIndex && table.end_ns(row) < flow.ts_ns) row = nested.parent[row];
+    const uint32_t row = innermost_row(table, nested, flow.lane, flow.ts_ns);
     if (row == kNoIndex || !spans[row].simulated()) continue;
     flow.ts_ns = std::min(spans[row].end_ns, spans[row].start_ns + (flow.ts_ns - table.ts_ns[row]));
     moved.push_back(flow);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lumos/base/json_writer.h"
+#include "lumos/trace/launch_flows.h"
 #include "lumos/trace/nesting.h"
 #include "lumos/trace/output_file.h"
 #include "lumos/trace/track_layout.h"
@@ -182,29 +183,6 @@ void append_args(std::string& out, const EventTable& table, uint32_t row, bool c
   if (const SyncDetail* sync = table.sync_detail(row)) add_sync(args, *sync);
   if (const CollectiveDetail* collective = table.collective_detail(row)) add_collective(args, *collective);
   args.close();
-}
-
-/// One launch and one of its GPU rows.
-struct LaunchFlow {
-  uint32_t call;
-  uint32_t work;
-};
-
-std::vector<LaunchFlow> launch_flows(const EventTable& table) {
-  std::vector<std::pair<int64_t, uint32_t>> calls;
-  for (uint32_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] == EventKind::kRuntime && table.correlation[row] > 0) {
-      calls.emplace_back(table.correlation[row], row);
-    }
-  }
-  std::sort(calls.begin(), calls.end());
-  std::vector<LaunchFlow> flows;
-  for (uint32_t row = 0; row < table.size(); ++row) {
-    if (!is_gpu_work(table.kind[row]) || table.correlation[row] <= 0) continue;
-    auto call = std::lower_bound(calls.begin(), calls.end(), std::pair(table.correlation[row], uint32_t{0}));
-    if (call != calls.end() && call->first == table.correlation[row]) flows.push_back({call->second, row});
-  }
-  return flows;
 }
 
 std::string header(const TraceInfo& info) {

@@ -7,19 +7,10 @@
 #include <vector>
 
 #include "lumos/base/result.h"
+#include "lumos/trace/counter_curve.h"
 #include "lumos/trace/event_table.h"
 
 namespace lumos {
-
-/// A curve drawn above the tracks, e.g. SM utilisation in percent.
-struct CounterCurve {
-  struct Point {
-    int64_t ts_ns = 0;
-    double value = 0;
-  };
-  std::string name;
-  std::vector<Point> points;
-};
 
 /// An arrow from one row to another, e.g. of the critical path.
 struct RowArrow {
