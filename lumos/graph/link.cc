@@ -37,7 +37,7 @@ void free_column(std::vector<T>& column) {
 class Linker {
  public:
   Linker(std::vector<ExecGraph> ranks, const JobMatches& matches, const TransferColumns& transfers)
-      : ranks_(std::move(ranks)), matches_(matches), transfers_(transfers) {
+      : ranks_(std::move(ranks)), many_(ranks_.size() > 1), matches_(matches), transfers_(transfers) {
     CHECK(ranks_.size() == matches.clocks.size());
   }
 
@@ -47,7 +47,7 @@ class Linker {
     out_.arrive_task.assign(matches_.kernels.size(), kNoIndex);
     out_.transfer_task.assign(matches_.kernels.size(), kNoIndex);
     rendezvous_base_ = 0;
-    for (const ExecGraph& rank : ranks_) rendezvous_base_ += rank.size() + 1;
+    for (const ExecGraph& rank : ranks_) rendezvous_base_ += rank.size() + (many_ ? 1 : 0);
     for (size_t r = 0; r < ranks_.size(); ++r) append_rank(r, offsets[r]);
     append_rendezvous();
     order();
@@ -93,12 +93,14 @@ class Linker {
   void append_rank(size_t r, int64_t offset_ns) {
     ExecGraph& rank = ranks_[r];
     ExecGraph& g = out_.graph;
-    const uint32_t start = g.size(), first = start + 1;
+    const uint32_t start = g.size(), first = start + (many_ ? 1 : 0);
     const uint32_t processors = static_cast<uint32_t>(g.processors.size());
     const std::vector<uint32_t> kernel_of = kernel_of_row(r);
     // A rank that starts later begins with a task of that length; everything without a source waits for it.
-    add_task(kNoIndex, TaskKind::kRendezvous, kNoProcessor, offset_ns, origin_of(rank));
-    close_edges();
+    if (many_) {
+      add_task(kNoIndex, TaskKind::kRendezvous, kNoProcessor, offset_ns, origin_of(rank));
+      close_edges();
+    }
     for (uint32_t task = 0; task < rank.size(); ++task) {
       const uint32_t processor =
           rank.processor[task] == kNoProcessor ? kNoProcessor : rank.processor[task] + processors;
@@ -108,7 +110,9 @@ class Linker {
         edge.source += first;
         g.edges.push_back(edge);
       }
-      if (rank.edge_begin[task] == rank.edge_begin[task + 1]) g.edges.push_back({start, 0, EdgeKind::kThread});
+      if (many_ && rank.edge_begin[task] == rank.edge_begin[task + 1]) {
+        g.edges.push_back({start, 0, EdgeKind::kRendezvous});
+      }
       const uint32_t row = rank.event[task];
       if (row != kNoIndex && kernel_of[row] != kNoIndex) link_kernel(kernel_of[row], first + task);
       close_edges();
@@ -124,7 +128,9 @@ class Linker {
     out_.transfer_task[k] = task;
     // Waiting for ranks that are not there is a lag: it belongs to no transfer, and scaling transfers leaves it.
     const int64_t lag = std::min<int64_t>(transfers_.hidden_ns[k], std::numeric_limits<int32_t>::max());
+    const int64_t kernel_ns = g.duration_ns[task];
     g.duration_ns[task] = transfers_.transfer_ns[k] + transfers_.hidden_ns[k] - lag;
+    g.measured_start_ns[task] += kernel_ns - g.duration_ns[task];
     const uint32_t match = matches_.kernels[k].match;
     if (match != kNoIndex) {
       g.edges.push_back({rendezvous_base_ + match, static_cast<int32_t>(lag), EdgeKind::kRendezvous});
@@ -217,6 +223,7 @@ class Linker {
   }
 
   std::vector<ExecGraph> ranks_;
+  bool many_;  ///< one rank alone begins at 0 and needs no task in front
   const JobMatches& matches_;
   const TransferColumns& transfers_;
   uint32_t rendezvous_base_ = 0;
