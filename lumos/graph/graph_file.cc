@@ -295,6 +295,7 @@ void visit_links(Archive& archive, AnyJob& job) {
   archive.column(job.transfers.wait_ns);
   archive.column(job.transfers.hidden_ns);
   archive.column(job.transfers.source);
+  archive.number(job.transfers.settle_ns);
 }
 
 /// Pools of names, each once however many tables share it, and which pool each table uses.

@@ -129,7 +129,7 @@ class Linker {
     // Waiting for ranks that are not there is a lag: it belongs to no transfer, and scaling transfers leaves it.
     const int64_t lag = std::min<int64_t>(transfers_.hidden_ns[k], std::numeric_limits<int32_t>::max());
     const int64_t kernel_ns = g.duration_ns[task];
-    g.duration_ns[task] = transfers_.transfer_ns[k] + transfers_.hidden_ns[k] - lag;
+    g.duration_ns[task] = transfers_.transfer_ns[k] + transfers_.settling_of(k) + transfers_.hidden_ns[k] - lag;
     g.measured_start_ns[task] += kernel_ns - g.duration_ns[task];
     const uint32_t match = matches_.kernels[k].match;
     if (match != kNoIndex) {

@@ -1,6 +1,7 @@
 #include "lumos/graph/transfer.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string>
 #include <tuple>
@@ -12,6 +13,11 @@ namespace {
 // Among equal collectives, those at this share from below were the last to arrive, or nearly so. Lower ones are mostly
 // those that ran beside nothing; the lowest are noise.
 constexpr double kLowQuantile = 0.05;
+
+// Ends of one collective scatter by polling; a scatter wider than this is a ring that drains, which is transfer.
+constexpr int64_t kMostPollingNs = 5'000;
+// Of two uniform delays up to w, the median distance is w * (1 - sqrt(1/2)), their mean w / 2.
+constexpr double kMeanOfMedianDistance = 0.5 / 0.29289;
 
 /// What makes two collectives equal: description (or stream), kind, bytes (or the kernel's grid), size of the group.
 using EqualKey = std::tuple<std::string, CollectiveKind, int64_t, int32_t>;
@@ -74,6 +80,20 @@ int64_t at_share(std::vector<int64_t>& values, double share) {
   return *at;
 }
 
+/// How long after the end of a transfer its kernels end in the mean, from how far their ends lie apart.
+int64_t settling(const JobMatches& matches) {
+  std::vector<int64_t> distances;
+  for (size_t m = 0; m < matches.size(); ++m) {
+    const auto members = matches.members_of(m);
+    for (size_t i = 1; i < members.size(); ++i) {
+      distances.push_back(std::abs(matches.end_of(members[i]) - matches.end_of(members[i - 1])));
+    }
+  }
+  if (distances.empty()) return 0;
+  const double median = double(at_share(distances, 0.5));
+  return median > kMostPollingNs ? 0 : static_cast<int64_t>(median * kMeanOfMedianDistance);
+}
+
 }  // namespace
 
 TransferColumns split_transfers(const JobMatches& matches, const std::vector<const EventTable*>& tables) {
@@ -83,6 +103,7 @@ TransferColumns split_transfers(const JobMatches& matches, const std::vector<con
   out.wait_ns.resize(count);
   out.hidden_ns.resize(count);
   out.source.resize(count, TransferSource::kMeasured);
+  out.settle_ns = settling(matches);
   const std::vector<Collective> collectives = all_collectives(matches);
   std::map<EqualKey, EqualTimes> equal;
   std::vector<EqualTimes*> equal_of(collectives.size());
@@ -109,7 +130,7 @@ TransferColumns split_transfers(const JobMatches& matches, const std::vector<con
     }
     for (uint32_t id : collective.kernels) {
       const CommKernel& kernel = matches.kernels[id];
-      out.transfer_ns[id] = transfer;
+      out.transfer_ns[id] = transfer - std::min(out.settle_ns, transfer / 4);
       out.wait_ns[id] = std::max<int64_t>(0, collective.last_start_ns - matches.start_of(id));
       out.hidden_ns[id] = std::max<int64_t>(0, kernel.end_ns - kernel.start_ns - out.wait_ns[id] - transfer);
       out.source[id] = source;

@@ -37,8 +37,9 @@ std::vector<bool> kernels_of_step(const Job& job, size_t k) {
   return keep;
 }
 
+/// The name first: it tells groups apart where the line is too short for the description.
 std::string group_title(const CommGroup& group) {
-  return group.description.empty() ? group.name : fmt::format("{} ({})", group.description, group.name);
+  return group.description.empty() ? group.name : fmt::format("{} {}", group.name, group.description);
 }
 
 std::string clock_table(const LinkReport& report) {
@@ -82,7 +83,7 @@ std::vector<TransferSummary> mean_rows(const LinkReport& report) {
 }
 
 std::string transfer_table(const LinkReport& report) {
-  TextTable table({{"group", kLeft}, {"kind"}, {"ranks"}, {"times"}, {"transfer ms"}, {"waiting ms"}, {"busbw GB/s"}});
+  TextTable table({{"group", kLeft}, {"kind", kLeft}, {"ranks"}, {"times"}, {"transfer"}, {"waiting"}, {"busbw"}});
   const std::vector<TransferSummary> rows = mean_rows(report);
   const double steps = std::max<double>(1, static_cast<double>(report.steps.size()));
   for (size_t i = 0; i < rows.size() && i < kTextRows; ++i) {
@@ -98,7 +99,7 @@ std::string transfer_table(const LinkReport& report) {
   }
   std::string out = table.text();
   if (rows.size() > kTextRows) out += fmt::format("  {} more rows in --json\n", rows.size() - kTextRows);
-  return out + "  Per step; waiting per member. ~ members are missing: estimated from equal transfers.\n";
+  return out + "  Milliseconds per step, waiting per member; bus bandwidth in GB/s. ~ where members\n  are missing: estimated from equal transfers.\n";
 }
 
 void write_counts(JsonWriter& json, const Job& job) {

@@ -89,7 +89,7 @@ class ArrivalTable {
     auto [it, fresh] = groups_.try_emplace(index);
     if (fresh) {
       const CommGroup& group = job_.matches.groups[index];
-      it->second.group = group.description.empty() ? group.name : group.description + " (" + group.name + ")";
+      it->second.group = group.description.empty() ? group.name : group.name + " " + group.description;
       it->second.size = group.size;
     }
     return it->second;

@@ -160,7 +160,7 @@ class Scaler {
         const std::string_view kind = text_of(matches.kernels[k].kind);
         matched = matched || std::regex_match(kind.begin(), kind.end(), expression);
       }
-      if (matched) scale_task(task, scale.factor);
+      if (matched) scale_task(task, scale.factor, job_.transfers.settling_of(k));
     }
   }
 
