@@ -12,8 +12,8 @@ namespace lumos {
 
 namespace {
 
-// A stream's first work this many launch latencies later than explained found the stream busy.
-constexpr int64_t kInFlightFactor = 10;
+// A work that begins this many launch latencies later than explained leaves a hole.
+constexpr int64_t kHoleFactor = 10;
 
 // Assembles the draft of one rank from its programs. Draft ids of segments and works are kept for edges and steps.
 class Assembly {
@@ -94,10 +94,12 @@ class Assembly {
     return w >= p_.gpu.stream_begin[p_.gpu.work[w].stream] + depth ? w - depth : kNoIndex;
   }
 
-  // A call that had nothing to wait for costs what its kind costs; the measured time of a wait never counts.
+  // A call that had nothing to wait for costs what its kind costs; the measured time of a wait never counts. Only where
+  // nothing in the trace can have held a call so long (work from before the recording, another device) is it kept.
   int64_t entering_ns(const SyncCall& sync, int64_t measured_ns) const {
     const HostCall& call = p_.host.calls[sync.call];
-    if (call.kind == CallKind::kMayBlock && !sync.waited) return measured_ns;
+    if (!sync.waited && (call.kind == CallKind::kMayBlock || measured_ns > p_.longest_plain_call_ns))
+      return measured_ns;
     return constants_.value(call_constant("call:", *p_.table, call), kDefaultCallNs);
   }
 
@@ -121,6 +123,10 @@ class Assembly {
     const uint32_t threads = static_cast<uint32_t>(p_.host.threads.size());
     const uint32_t count = static_cast<uint32_t>(p_.gpu.work.size());
     work_begin_.resize(count);
+    source_end_.assign(count, INT64_MIN);
+    for (const StreamWait& wait : p_.stream_waits) {
+      source_end_[wait.waiting] = std::max(source_end_[wait.waiting], p_.gpu.work[wait.source].end_ns);
+    }
     work_end_.resize(count);
     for (uint32_t w = 0; w < count; ++w) {
       const GpuWork& work = p_.gpu.work[w];
@@ -147,7 +153,8 @@ class Assembly {
     }
     for (uint32_t w = 0; w < count; ++w) add_work_edges(w);
     for (const FirstWave& wave : p_.first_waves) {
-      draft.depend(work_begin_[wave.waiting], work_begin_[wave.running], EdgeKind::kFirstWave, wave.lag_ns, true, false);
+      draft.depend(work_begin_[wave.waiting], work_begin_[wave.running], EdgeKind::kFirstWave, wave.lag_ns, true,
+                   false);
     }
     for (const Room& room : room_) {
       draft.depend(room.task, work_end_[room.work], EdgeKind::kQueue, p_.launch_queue.return_ns, false, false);
@@ -174,13 +181,20 @@ class Assembly {
     }
     const int64_t latency =
         constants_.value(call_constant("launch:", *p_.table, p_.host.calls[work.call]), kDefaultLaunchNs);
-    if (p_.launches_late(work.call) && !blocked_[work.call]) {
+    if (p_.launches_late(work.call) && !blocked_[work.call] && sync_of_call_[work.call] == kNoIndex) {
       draft.depend(work_begin_[w], last_task_of_call(work.call), EdgeKind::kLaunch,
                    latency - p_.usual_call_ns[work.call]);
     } else {
       draft.depend(work_begin_[w], task_of_segment_[launch], EdgeKind::kLaunch, latency, true);
     }
-    if (before == kNoIndex) add_in_flight(w, latency);
+    if (p_.launches_late(work.call)) return;
+    if (before == kNoIndex) {
+      // A stream that was busy with work from before the recording: an initial condition.
+      add_hole(w, latency, p_.host.origin_ns, kNoIndex);
+    } else if (p_.graph_launched(work) || p_.graph_launched(p_.gpu.work[before])) {
+      // Within and after a graph launch the GPU needs no host: a hole is nodes that the profiler dropped.
+      add_hole(w, latency, p_.gpu.work[before].end_ns, before);
+    }
   }
 
   // The last segment of a call, nested calls included.
@@ -192,21 +206,21 @@ class Assembly {
     return last_task(segment);
   }
 
-  // A stream that was busy with work from before the recording holds its first work longer than anything in the trace
-  // explains: an initial condition, kept as a gap.
-  void add_in_flight(uint32_t w, int64_t latency) {
+  // GPU time that nothing in the trace shows, from `since` (the end of `before`) to the work: kept as a gap,
+  // unexplained.
+  void add_hole(uint32_t w, int64_t latency, int64_t since, uint32_t before) {
     const GpuWork& work = p_.gpu.work[w];
-    int64_t explained = p_.launch_ns(work) + latency;
-    for (const StreamWait& wait : p_.stream_waits) {
-      if (wait.waiting == w) explained = std::max(explained, p_.gpu.work[wait.source].end_ns);
-    }
-    if (work.start_ns - explained <= kInFlightFactor * latency || p_.launches_late(work.call)) return;
+    const int64_t explained =
+        std::max({p_.launch_ns(work) + latency, source_end_[w], before == kNoIndex ? INT64_MIN : since});
+    if (work.start_ns - explained <= kHoleFactor * latency) return;
     DraftTask gap;
     gap.kind = TaskKind::kGap;
     gap.event = work.row;
-    gap.measured_start_ns = p_.host.origin_ns;
-    gap.duration_ns = work.start_ns - p_.host.origin_ns;
-    draft.depend(work_begin_[w], draft.add(gap), EdgeKind::kStream);
+    gap.measured_start_ns = since;
+    gap.duration_ns = work.start_ns - since;
+    const uint32_t id = draft.add(gap);
+    if (before != kNoIndex) draft.depend(id, work_end_[before], EdgeKind::kStream);
+    draft.depend(work_begin_[w], id, EdgeKind::kStream);
   }
 
   // No launch in the trace: the time since the stream's last work (or since the beginning) is kept, as unexplained.
@@ -237,7 +251,12 @@ class Assembly {
       const SyncCall& sync = p_.sync_calls[i];
       if (return_of_sync_[i] == kNoIndex) continue;
       const HostCall& call = p_.host.calls[sync.call];
-      const int64_t lag = constants_.value(call_constant("return:", *p_.table, call), kDefaultReturnNs);
+      int64_t lag = constants_.value(call_constant("return:", *p_.table, call), kDefaultReturnNs);
+      if (p_.copies(sync)) {
+        const GpuWork& copy = p_.gpu.work[sync.targets[0]];
+        const int64_t per_ms = constants_.value(call_constant("return-per-ms:", *p_.table, call), 0);
+        lag += (copy.end_ns - copy.start_ns) * per_ms / 1'000'000;
+      }
       for (uint32_t target : sync.targets) {
         draft.depend(return_of_sync_[i], work_end_[target], EdgeKind::kSync, lag, false, sync.recorded, 95);
       }
@@ -253,6 +272,7 @@ class Assembly {
   const ConstantTable& constants_;
   std::vector<bool> blocked_;
   std::vector<Room> room_;
+  std::vector<int64_t> source_end_;
   std::vector<uint32_t> sync_of_call_, call_of_row_, wait_of_segment_;
   std::vector<uint32_t> task_of_segment_, return_of_sync_, work_begin_, work_end_;
 };
@@ -264,12 +284,14 @@ RankPrograms make_programs(const EventTable& table, const BuildOptions& options)
   p.host = build_host_program(table);
   p.gpu = build_gpu_program(table, p.host);
   p.usual_call_ns = usual_durations(table, p.host);
-  p.late_launch = find_late_launches(table, p.host, p.usual_call_ns);
+  p.longest_plain_call_ns = longest_plain_call(table, p.host);
+  p.late_launch = find_late_launches(table, p.host, p.gpu, p.usual_call_ns);
   p.stream_predecessor = find_stream_predecessors(p.gpu, p.tolerance_ns);
   if (options.inter_stream) {
     p.stream_waits = find_stream_waits(table, p.host, p.gpu, p.tolerance_ns, {options.use_sync_rows});
   }
   p.first_waves = find_first_waves(p).waits;
+  for (const FirstWave& drain : find_drains(p)) p.first_waves.push_back(drain);
   p.launch_queue = find_launch_queue(table, p.host, p.gpu);
   p.sync_calls = find_sync_calls(table, p.host, p.gpu, p.tolerance_ns, options.use_sync_rows);
   p.hand_offs = find_hand_offs(table, p.host);

@@ -10,8 +10,8 @@
 namespace lumos {
 
 struct BuildOptions {
-  bool inter_stream = true;    ///< false leaves out dependencies between streams, as earlier tools do
-  bool use_sync_rows = true;   ///< false infers what cuda_sync rows would tell
+  bool inter_stream = true;   ///< false leaves out dependencies between streams, as earlier tools do
+  bool use_sync_rows = true;  ///< false infers what cuda_sync rows would tell
   const std::vector<Constant>* constants = nullptr;  ///< use these instead of fitting
 };
 

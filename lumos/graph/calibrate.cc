@@ -15,6 +15,9 @@ constexpr int64_t kNanosecondClockNs = 1000;
 // A call this many times longer than the median of its name does more than launch.
 constexpr int64_t kLateFactor = 5;
 
+// A call that waits for nothing takes at most this many times the median of all calls.
+constexpr int64_t kPlainCallFactor = 10;
+
 // How far back a branch of a stream may look for what it follows.
 constexpr uint32_t kFarthestBranch = 64;
 
@@ -40,7 +43,9 @@ class Calibration {
     launch_ = ConstantTable(launch);
     streams();
     syncs();
-    return fitter_.fit();
+    std::vector<Constant> constants = fitter_.fit();
+    for (const auto& [name, copies] : copies_) fit_copies(name, copies, constants);
+    return constants;
   }
 
  private:
@@ -71,9 +76,9 @@ class Calibration {
     for (uint32_t w = 0; w < p_.gpu.work.size(); ++w) {
       const GpuWork& work = p_.gpu.work[w];
       if (work.call == kNoIndex || held_[w]) continue;
-      const int64_t launched = p_.launch_ns(work) + launch_.value(call_constant("launch:", *p_.table,
-                                                                                p_.host.calls[work.call]),
-                                                                  kDefaultLaunchNs);
+      const int64_t launched =
+          p_.launch_ns(work) +
+          launch_.value(call_constant("launch:", *p_.table, p_.host.calls[work.call]), kDefaultLaunchNs);
       const int64_t previous = previous_end(w);
       if (previous > launched && previous >= source_end_[w]) {
         fitter_.add(dispatch_constant(*p_.table, p_.gpu, work), work.start_ns - previous);
@@ -92,15 +97,44 @@ class Calibration {
         int64_t last = INT64_MIN;
         for (uint32_t target : sync.targets) last = std::max(last, p_.gpu.work[target].end_ns);
         const int64_t delay = p_.table->end_ns(call.row) - last;
+        if (p_.copies(sync)) {
+          copies_[call_constant("", *p_.table, call)].push_back({copy_ns(sync), delay});
+          continue;
+        }
         fitter_.add(call_constant("return:", *p_.table, call), delay);
         fitter_.add("return", delay);
-      } else {
+      } else if (p_.table->dur_ns[call.row] <= p_.longest_plain_call_ns) {
         fitter_.add(call_constant("call:", *p_.table, call), p_.table->dur_ns[call.row]);
       }
     }
   }
 
+  struct Copy {
+    int64_t copy_ns;
+    int64_t delay_ns;
+  };
+
+  int64_t copy_ns(const SyncCall& sync) const {
+    const GpuWork& work = p_.gpu.work[sync.targets[0]];
+    return work.end_ns - work.start_ns;
+  }
+
+  // A blocking copy moves the last of its data through a staging buffer after the GPU is done: the call returns later
+  // the longer the copy was. A straight line by least squares, so that the sum over the copies is right.
+  static void fit_copies(const std::string& name, const std::vector<Copy>& copies, std::vector<Constant>& out) {
+    double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+    for (const Copy& c : copies) {
+      const double x = static_cast<double>(c.copy_ns), y = static_cast<double>(c.delay_ns);
+      n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
+    }
+    const double spread = n * sxx - sx * sx;
+    const double slope = spread > 0 ? std::clamp((n * sxy - sx * sy) / spread, 0.0, 10.0) : 0;
+    out.push_back({"return:" + name, static_cast<int64_t>((sy - slope * sx) / n), copies.size()});
+    out.push_back({"return-per-ms:" + name, static_cast<int64_t>(slope * 1e6), copies.size()});
+  }
+
   const RankPrograms& p_;
+  std::map<std::string, std::vector<Copy>> copies_;
   std::vector<int64_t> source_end_;
   std::vector<bool> held_;  // by a first wave: not the stream's own delay
   ConstantFitter fitter_;
@@ -151,14 +185,25 @@ std::vector<int64_t> usual_durations(const EventTable& table, const HostProgram&
   return out;
 }
 
-std::vector<bool> find_late_launches(const EventTable& table, const HostProgram& host,
+std::vector<bool> find_late_launches(const EventTable& table, const HostProgram& host, const GpuProgram& gpu,
                                      const std::vector<int64_t>& usual_ns) {
-  std::vector<bool> out;
-  out.reserve(host.calls.size());
+  std::vector<bool> out(host.calls.size(), false);
   for (size_t c = 0; c < host.calls.size(); ++c) {
-    out.push_back(table.dur_ns[host.calls[c].row] > kLateFactor * std::max<int64_t>(usual_ns[c], 1000));
+    const uint32_t row = host.calls[c].row;
+    if (gpu.by_call_begin[c] == gpu.by_call_begin[c + 1]) continue;
+    const int64_t usual = std::max<int64_t>(usual_ns[c], 1000);
+    const GpuWork& first = gpu.work[gpu.by_call[gpu.by_call_begin[c]]];
+    out[c] = table.dur_ns[row] > kLateFactor * usual && first.start_ns >= table.end_ns(row) - 2 * usual;
   }
   return out;
+}
+
+int64_t longest_plain_call(const EventTable& table, const HostProgram& host) {
+  std::vector<int64_t> durations;
+  for (const HostCall& call : host.calls) durations.push_back(table.dur_ns[call.row]);
+  if (durations.empty()) return 0;
+  std::nth_element(durations.begin(), durations.begin() + durations.size() / 2, durations.end());
+  return kPlainCallFactor * std::max<int64_t>(durations[durations.size() / 2], 1000);
 }
 
 std::vector<Constant> calibrate(const RankPrograms& programs) { return Calibration(programs).run(); }

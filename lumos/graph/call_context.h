@@ -1,5 +1,5 @@
-// Where a runtime call stands in its thread's program: what was launched before and after it, and inside which collective
-// operation it was made. Made from the host and GPU programs; read by the inference of stream waits.
+// Where a runtime call stands in its thread's program: what was launched before and after it, and inside which
+// collective operation it was made. Made from the host and GPU programs; read by the inference of stream waits.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ struct CallContext {
 };
 
 struct CallContexts {
-  std::vector<CallContext> of_call;             ///< parallel to HostProgram::calls
-  std::vector<bool> communication_stream;       ///< streams that carry communication only, or nearly
-  std::vector<uint32_t> launch_stream;          ///< parallel to calls: stream of what the call launched, or kNoIndex
+  std::vector<CallContext> of_call;        ///< parallel to HostProgram::calls
+  std::vector<bool> communication_stream;  ///< streams that carry communication only, or nearly
+  std::vector<uint32_t> launch_stream;     ///< parallel to calls: stream of what the call launched, or kNoIndex
 
   bool launches_communication(uint32_t call) const {
     return call != kNoIndex && launch_stream[call] != kNoIndex && communication_stream[launch_stream[call]];

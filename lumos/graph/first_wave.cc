@@ -1,6 +1,8 @@
 #include "lumos/graph/first_wave.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "lumos/graph/constants.h"
 #include "lumos/trace/occupancy.h"
@@ -15,8 +17,8 @@ constexpr double kWidestSpread = 0.5;
 
 struct Case {
   FirstWave wave;
-  double wave_ns = 0;   // duration of the running kernel over its waves
-  double held_ns = 0;   // measured
+  double wave_ns = 0;  // duration of the running kernel over its waves
+  double held_ns = 0;  // measured
 };
 
 double median(std::vector<double> values) {
@@ -77,6 +79,77 @@ FirstWaves find_first_waves(const RankPrograms& programs) {
   for (const Case& c : cases) {
     out.waits.push_back(c.wave);
     out.waits.back().lag_ns = static_cast<int64_t>(share * c.wave_ns);
+  }
+  return out;
+}
+
+namespace {
+
+// Held less than this many launch latencies is noise.
+constexpr int64_t kHeldFactor = 10;
+// A pair must repeat, and agree on the part of the running kernel within this.
+constexpr size_t kFewestPairs = 3;
+constexpr double kWidestPart = 0.05;
+
+struct Drain {
+  FirstWave wave;
+  double part = 0;  // of the running kernel's duration at which the waiting one began
+};
+
+// The kernel of another stream that was running both when `ready` and until near `start`, long before ready.
+uint32_t kernel_across(const RankPrograms& p, uint32_t stream, int64_t ready, int64_t start) {
+  const auto begin = p.gpu.work.begin() + p.gpu.stream_begin[stream];
+  const auto end = p.gpu.work.begin() + p.gpu.stream_begin[stream + 1];
+  const auto it = std::partition_point(begin, end, [&](const GpuWork& w) { return w.start_ns <= ready; });
+  if (it == begin) return kNoIndex;
+  const GpuWork& running = *(it - 1);
+  const bool kernel = p.table->kind[running.row] == EventKind::kKernel && !running.communication;
+  return kernel && running.end_ns + p.tolerance_ns >= start ? static_cast<uint32_t>(it - 1 - p.gpu.work.begin())
+                                                            : kNoIndex;
+}
+
+}  // namespace
+
+std::vector<FirstWave> find_drains(const RankPrograms& p) {
+  std::vector<int64_t> source_end(p.gpu.work.size(), INT64_MIN);
+  for (const StreamWait& wait : p.stream_waits) {
+    source_end[wait.waiting] = std::max(source_end[wait.waiting], p.gpu.work[wait.source].end_ns);
+  }
+  std::map<std::pair<NameId, NameId>, std::vector<Drain>> pairs;
+  std::map<std::pair<NameId, NameId>, size_t> met;
+  for (uint32_t w = 0; w < p.gpu.work.size(); ++w) {
+    const GpuWork& work = p.gpu.work[w];
+    if (work.call == kNoIndex || work.communication || p.table->kind[work.row] != EventKind::kKernel) continue;
+    const uint32_t before = p.stream_predecessor[w];
+    const int64_t ready = std::max({p.launch_ns(work) + kDefaultLaunchNs, source_end[w],
+                                    before == kNoIndex ? INT64_MIN : p.gpu.work[before].end_ns});
+    for (uint32_t s = 0; s < p.gpu.streams(); ++s) {
+      if (s == work.stream) continue;
+      const uint32_t running = kernel_across(p, s, ready, ready);
+      if (running == kNoIndex) continue;
+      const auto key = std::pair(p.table->name[work.row], p.table->name[p.gpu.work[running].row]);
+      ++met[key];
+      const GpuWork& kernel = p.gpu.work[running];
+      if (work.start_ns - ready < kHeldFactor * kDefaultLaunchNs || kernel.end_ns + p.tolerance_ns < work.start_ns)
+        continue;
+      const double part = static_cast<double>(work.start_ns - kernel.start_ns) /
+                          static_cast<double>(std::max<int64_t>(1, kernel.end_ns - kernel.start_ns));
+      pairs[key].push_back({{w, running, 0}, part});
+    }
+  }
+  std::vector<FirstWave> out;
+  for (auto& [key, drains] : pairs) {
+    if (drains.size() < kFewestPairs || 2 * drains.size() < met[key]) continue;
+    std::vector<double> parts;
+    for (const Drain& d : drains) parts.push_back(d.part);
+    const double part = median(parts);
+    for (double& x : parts) x = x > part ? x - part : part - x;
+    if (median(parts) > kWidestPart) continue;
+    for (Drain& d : drains) {
+      const GpuWork& kernel = p.gpu.work[d.wave.running];
+      d.wave.lag_ns = static_cast<int64_t>(part * static_cast<double>(kernel.end_ns - kernel.start_ns));
+      out.push_back(d.wave);
+    }
   }
   return out;
 }

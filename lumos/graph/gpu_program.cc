@@ -128,7 +128,9 @@ GpuProgram build_gpu_program(const EventTable& table, const HostProgram& host) {
   }
   link_by_correlation(table, host, out.work);
   link_by_external_id(table, host, out.work);
-  auto launched = [&](const GpuWork& w) { return w.call == kNoIndex ? w.start_ns : table.ts_ns[host.calls[w.call].row]; };
+  auto launched = [&](const GpuWork& w) {
+    return w.call == kNoIndex ? w.start_ns : table.ts_ns[host.calls[w.call].row];
+  };
   std::sort(out.work.begin(), out.work.end(), [&](const GpuWork& a, const GpuWork& b) {
     if (a.stream != b.stream) return a.stream < b.stream;
     if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;

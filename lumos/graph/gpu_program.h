@@ -12,8 +12,8 @@ namespace lumos {
 
 struct GpuWork {
   uint32_t row = 0;
-  uint32_t stream = 0;         ///< index into GpuProgram::stream_lane
-  uint32_t call = kNoIndex;    ///< index into HostProgram::calls; kNoIndex: launched where the trace does not show
+  uint32_t stream = 0;       ///< index into GpuProgram::stream_lane
+  uint32_t call = kNoIndex;  ///< index into HostProgram::calls; kNoIndex: launched where the trace does not show
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   bool communication = false;  ///< collective metadata or a collective's name
@@ -21,11 +21,11 @@ struct GpuWork {
 };
 
 struct GpuProgram {
-  std::vector<GpuWork> work;             ///< grouped by stream, in order of start
-  std::vector<uint32_t> stream_begin;    ///< streams + 1
+  std::vector<GpuWork> work;           ///< grouped by stream, in order of start
+  std::vector<uint32_t> stream_begin;  ///< streams + 1
   std::vector<uint32_t> stream_lane;
-  std::vector<uint32_t> by_call_begin;   ///< calls + 1: work of call c is by_call[by_call_begin[c] ..)
-  std::vector<uint32_t> by_call;         ///< indexes into work, in order of start
+  std::vector<uint32_t> by_call_begin;  ///< calls + 1: work of call c is by_call[by_call_begin[c] ..)
+  std::vector<uint32_t> by_call;        ///< indexes into work, in order of start
 
   uint32_t streams() const { return static_cast<uint32_t>(stream_lane.size()); }
 };

@@ -63,18 +63,25 @@ std::vector<uint32_t> topological_order(const GraphDraft& draft, const std::vect
 int belief(const Edge& edge) {
   switch (edge.kind) {
     case EdgeKind::kThread:
-    case EdgeKind::kTransferOf: return 1000;
-    case EdgeKind::kLaunch: return 900;
-    case EdgeKind::kStream: return 800;
-    case EdgeKind::kInterStream: return edge.recorded ? 700 : edge.confidence_pct;
-    case EdgeKind::kSync: return edge.recorded ? 600 : 300;
-    case EdgeKind::kInterThread: return 200;
-    default: return 0;
+    case EdgeKind::kTransferOf:
+      return 1000;
+    case EdgeKind::kLaunch:
+      return 900;
+    case EdgeKind::kStream:
+      return 800;
+    case EdgeKind::kInterStream:
+      return edge.recorded ? 700 : edge.confidence_pct;
+    case EdgeKind::kSync:
+      return edge.recorded ? 600 : 300;
+    case EdgeKind::kInterThread:
+      return 200;
+    default:
+      return 0;
   }
 }
 
-// An open edge into each task that could not be ordered, from another such task: walking back along them must run into a
-// cycle. Of the cycle the least believed edge goes.
+// An open edge into each task that could not be ordered, from another such task: walking back along them must run into
+// a cycle. Of the cycle the least believed edge goes.
 void break_one_cycle(const GraphDraft& draft, const std::vector<uint32_t>& order, std::vector<bool>& dropped) {
   std::vector<bool> ordered(draft.tasks.size(), false);
   for (uint32_t t : order) ordered[t] = true;

@@ -1,5 +1,5 @@
-// A graph while it is being made: tasks in any order, edges as a list. finish_graph() numbers tasks so that edges go from
-// lower to higher ids, packs the edges by target, and drops the least believed edge of any cycle.
+// A graph while it is being made: tasks in any order, edges as a list. finish_graph() numbers tasks so that edges go
+// from lower to higher ids, packs the edges by target, and drops the least believed edge of any cycle.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct GraphDraft {
 };
 
 struct FinishedGraph {
-  ExecGraph graph;                  ///< tasks and edges; processors and ranks are left to the caller
-  std::vector<uint32_t> new_id;     ///< of each draft task
-  uint32_t dropped_edges = 0;       ///< edges that would have closed a cycle
+  ExecGraph graph;               ///< tasks and edges; processors and ranks are left to the caller
+  std::vector<uint32_t> new_id;  ///< of each draft task
+  uint32_t dropped_edges = 0;    ///< edges that would have closed a cycle
 };
 
 /// O(tasks + edges). Deterministic.

@@ -8,8 +8,8 @@ namespace lumos {
 namespace {
 
 // Of a wait that is none, the other thread's work ends anywhere within it: half way in the mean. Of a real one it ends
-// just before: the latency is a small part of the wait. A pair of threads is believed when, weighted by length, its waits
-// end this early in the mean; a single wait when its own latency is no larger a part than this.
+// just before: the latency is a small part of the wait. A pair of threads is believed when, weighted by length, its
+// waits end this early in the mean; a single wait when its own latency is no larger a part than this.
 constexpr double kPairLatencyShare = 0.1;
 constexpr double kWaitLatencyShare = 0.3;
 
@@ -18,7 +18,8 @@ struct PairEvidence {
   double latency_ns = 0;
 };
 
-// Idle means: the innermost event is nothing, or something that only brackets others. A runtime call is never idle here.
+// Idle means: the innermost event is nothing, or something that only brackets others. A runtime call is never idle
+// here.
 bool may_idle(const EventTable& table, const HostSegment& segment) {
   return segment.row == kNoIndex || table.kind[segment.row] != EventKind::kRuntime;
 }

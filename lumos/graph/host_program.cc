@@ -14,11 +14,16 @@ bool on_host(EventKind kind) {
 // Outer events first where two begin together: annotations hold modules, modules hold operators, these hold calls.
 int nesting_rank(EventKind kind) {
   switch (kind) {
-    case EventKind::kAnnotation: return 0;
-    case EventKind::kModule: return 1;
-    case EventKind::kCpuOp: return 2;
-    case EventKind::kRuntime: return 3;
-    default: return 4;
+    case EventKind::kAnnotation:
+      return 0;
+    case EventKind::kModule:
+      return 1;
+    case EventKind::kCpuOp:
+      return 2;
+    case EventKind::kRuntime:
+      return 3;
+    default:
+      return 4;
   }
 }
 

@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kHeldFactor = 20;
 // Fewer held calls than this at one depth are chance.
 constexpr size_t kFewestHeld = 8;
+// Four in five of the held calls must agree.
+constexpr size_t kAgreeNumerator = 4, kAgreeDenominator = 5;
 // Depths of real queues are hundreds or more; a few works in flight are a short program, not a limit.
 constexpr uint32_t kShallowest = 128;
 
@@ -24,7 +26,8 @@ struct Held {
 // Works of the stream before `w` that had not ended by `time`, the ends being in order.
 uint32_t unfinished_before(const GpuProgram& gpu, uint32_t w, int64_t time) {
   const auto begin = gpu.work.begin() + gpu.stream_begin[gpu.work[w].stream];
-  const auto first = std::partition_point(begin, gpu.work.begin() + w, [&](const GpuWork& x) { return x.end_ns <= time; });
+  const auto first =
+      std::partition_point(begin, gpu.work.begin() + w, [&](const GpuWork& x) { return x.end_ns <= time; });
   return static_cast<uint32_t>(gpu.work.begin() + w - first);
 }
 
@@ -55,12 +58,13 @@ LaunchQueue find_launch_queue(const EventTable& table, const HostProgram& host, 
   const uint32_t depth = depths[depths.size() / 2];
   std::vector<int64_t> returns;
   for (const Held& h : held) {
-    if (h.depth + 1 < depth || h.depth > depth + 1) continue;
+    const int64_t delay = table.end_ns(host.calls[h.call].row) - gpu.work[h.freed_by].end_ns;
+    if (h.depth + 1 < depth || h.depth > depth + 1 || delay > kHeldFactor * std::max<int64_t>(usual, 1)) continue;
     out.blocked.push_back(h.call);
-    returns.push_back(table.end_ns(host.calls[h.call].row) - gpu.work[h.freed_by].end_ns);
+    returns.push_back(delay);
   }
-  // The limit is real when the held calls agree on it.
-  if (2 * out.blocked.size() < held.size()) return {};
+  // The limit is real when the held calls agree on it, and return as soon as there is room.
+  if (out.blocked.size() * kAgreeDenominator < held.size() * kAgreeNumerator) return {};
   out.depth = depth + 1;
   out.return_ns = middle_mean(returns);
   out.call_ns = usual;

@@ -11,10 +11,10 @@
 namespace lumos {
 
 struct LaunchQueue {
-  uint32_t depth = 0;              ///< works that a stream holds; 0: the trace never shows it full
-  std::vector<uint32_t> blocked;   ///< calls (indexes into HostProgram::calls) that were held, ascending
-  int64_t return_ns = 0;           ///< from the end of the work that made room to the return of the call
-  int64_t call_ns = 0;             ///< what a launch call costs when it is not held
+  uint32_t depth = 0;             ///< works that a stream holds; 0: the trace never shows it full
+  std::vector<uint32_t> blocked;  ///< calls (indexes into HostProgram::calls) that were held, ascending
+  int64_t return_ns = 0;          ///< from the end of the work that made room to the return of the call
+  int64_t call_ns = 0;            ///< what a launch call costs when it is not held
 };
 
 LaunchQueue find_launch_queue(const EventTable& table, const HostProgram& host, const GpuProgram& gpu);

@@ -1,5 +1,5 @@
-// All that one rank's graph is made from, gathered once: the host and GPU programs, the waits between streams and of the
-// host. Made by graph/build; read by its calibration and assembly.
+// All that one rank's graph is made from, gathered once: the host and GPU programs, the waits between streams and of
+// the host. Made by graph/build; read by its calibration and assembly.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,25 @@ struct RankPrograms {
   std::vector<StreamWait> stream_waits;
   std::vector<SyncCall> sync_calls;
   std::vector<HandOff> hand_offs;
-  std::vector<FirstWave> first_waves;
+  std::vector<FirstWave> first_waves;  ///< drains too
   LaunchQueue launch_queue;
   std::vector<uint32_t> stream_predecessor;  ///< of each work: the work it follows on its stream, or kNoIndex
   std::vector<int64_t> usual_call_ns;        ///< of each call: the median duration of its name
+  int64_t longest_plain_call_ns = 0;         ///< a synchronise call beyond this has waited
   std::vector<bool> late_launch;             ///< of each call: see launches_late()
   int64_t tolerance_ns = 0;                  ///< rounding of the trace's clock
 
   /// A call that does much more than launch (loads a module, allocates, blocks) launches at its end, not its start.
   bool launches_late(uint32_t call) const { return late_launch[call]; }
 
+  /// True for a copy that its own call waits for.
+  bool copies(const SyncCall& sync) const {
+    const CallKind kind = host.calls[sync.call].kind;
+    return (kind == CallKind::kLaunch || kind == CallKind::kBlockingCopy) && sync.targets.size() == 1;
+  }
+  bool graph_launched(const GpuWork& work) const {
+    return work.call != kNoIndex && host.calls[work.call].kind == CallKind::kGraphLaunch;
+  }
   int64_t launch_ns(const GpuWork& work) const {
     return work.call == kNoIndex ? work.start_ns : table->ts_ns[host.calls[work.call].row];
   }
@@ -47,16 +56,19 @@ struct RankPrograms {
 /// Timestamps in whole microseconds are off by up to two; finer ones by the GPU clock's own granularity.
 int64_t clock_tolerance_ns(const EventTable& table);
 
-/// For each work the one it follows: the last of its stream that had ended (within tolerance) when it began. Usually the
-/// one before; works that really overlap (graph branches) follow an earlier one.
+/// For each work the one it follows: the last of its stream that had ended (within tolerance) when it began. Usually
+/// the one before; works that really overlap (graph branches) follow an earlier one.
 std::vector<uint32_t> find_stream_predecessors(const GpuProgram& gpu, int64_t tolerance_ns);
 
-/// Calls much longer than the median of their name, by HostProgram::calls.
-std::vector<bool> find_late_launches(const EventTable& table, const HostProgram& host,
+/// Calls much longer than the median of their name whose work began near their end, by HostProgram::calls.
+std::vector<bool> find_late_launches(const EventTable& table, const HostProgram& host, const GpuProgram& gpu,
                                      const std::vector<int64_t>& usual_ns);
 
 /// Median duration of each launching call's name, by HostProgram::calls; what a late launch's last part takes.
 std::vector<int64_t> usual_durations(const EventTable& table, const HostProgram& host);
+
+/// Ten times the median of all runtime calls: what a call that waits for nothing may take.
+int64_t longest_plain_call(const EventTable& table, const HostProgram& host);
 
 /// Fits the rank's constants: "launch:CALL", "dispatch:STREAM", "event", "return:CALL", "call:CALL".
 std::vector<Constant> calibrate(const RankPrograms& programs);

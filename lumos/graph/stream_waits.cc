@@ -3,6 +3,7 @@
 #include <tsl/robin_map.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "lumos/graph/call_context.h"
@@ -14,6 +15,20 @@ namespace {
 // A site keeps a reading while at most one in this many of its repetitions is contradicted by time.
 constexpr uint64_t kContradictionShare = 20;
 constexpr int kMaxRounds = 4;
+
+// Edges that follow from the pattern alone are right this often; of those left to choice this many more are wrong, and
+// more where a site has few repetitions. The shares are those of the emulated traces (docs/accuracy.md).
+constexpr double kSureByPattern = 0.995;
+constexpr double kUnsureByChoice = 0.01;
+constexpr double kUnsureOfFew = 0.3;
+
+// In fork_: a wait after the first of its fork.
+constexpr uint32_t kForkMember = UINT32_MAX;
+// How many launches ahead the streams of a fork may first be used.
+constexpr uint32_t kForkLaunches = 64;
+
+// Fewer instances than this agreeing on a distance may be chance.
+constexpr uint64_t kFewestAgreeing = 3;
 
 // A work that began this soon after another ended may have waited for it: a few times the usual event latency.
 constexpr int64_t kBindingNs = 6000;
@@ -34,8 +49,21 @@ struct Site {
   uint32_t reading = kStructure;
   bool refused = false;  // every reading is contradicted
   std::vector<ReadingScore> scores;
+  uint64_t lone = 0;       // waits read by choice ...
+  uint64_t ambiguous = 0;  // ... of which time would have allowed another point as well
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> backs;  // (stream, works back) that fit an instance
+  uint64_t instances = 0;
+  uint32_t back_stream = kNoIndex;  // chosen: the wait means this many works before the stream's latest
+  uint32_t back = 0;
   uint64_t edges = 0;
   uint64_t contradicted = 0;
+
+  // What was counted with the last choice; the choice stays.
+  void forget() {
+    scores.clear();
+    backs.clear();
+    lone = ambiguous = instances = 0;
+  }
 };
 
 // A point of a stream's program: its last work and whatever the stream had been made to wait for since.
@@ -47,7 +75,7 @@ struct Point {
 
 // An event recorded after something that a later wait may mean.
 struct Record {
-  uint32_t call = 0;        // the record call, or the launch itself where no record is seen
+  uint32_t call = 0;  // the record call, or the launch itself where no record is seen
   Point point;
   bool awaited = false;
 };
@@ -186,11 +214,19 @@ class StreamMachine {
       const uint32_t waiter = contexts_.launch_stream[context.next_launch];
       const auto it = paired ? last_record_.find(context.previous_event_call) : last_record_.end();
       const uint32_t compute = compute_stream(context);
-      if (it != last_record_.end()) add(waiter, it->second, site_of(c, 'p', kNoIndex), false);
-      else if (compute != kNoIndex) add(waiter, point_of(compute), site_of(c, 'p', kNoIndex), false);
+      if (it != last_record_.end())
+        add(waiter, it->second, site_of(c, 'p', kNoIndex), false);
+      else if (compute != kNoIndex)
+        add(waiter, point_of(compute), site_of(c, 'p', kNoIndex), false);
       return;
     }
     if (paired && inside_previous_collective(c)) return;  // NCCL's own bookkeeping stream
+    if (fork_[c] == kForkMember && !before_collective(c)) return;
+    if (fork_[c] > 1) {
+      const auto it = last_record_.find(context.previous_event_call);
+      if (it != last_record_.end()) fork(c, fork_[c], it->second);
+      return;
+    }
     const uint32_t waiter = waiting_stream(context);
     if (waiter == kNoIndex) return;
     if (paired) {
@@ -209,8 +245,10 @@ class StreamMachine {
     const uint32_t source = stream_by_id(sync.wait_on_stream);
     if (waiter == kNoIndex || source == kNoIndex || waiter == source) return;
     const auto it = recorded_points_.find(sync.wait_on_record_correlation);
-    if (it != recorded_points_.end()) add(waiter, it->second, 0, true);
-    else if (sync.wait_on_record_correlation < 0) add(waiter, point_of(source), 0, true);
+    if (it != recorded_points_.end())
+      add(waiter, it->second, 0, true);
+    else if (sync.wait_on_record_correlation < 0)
+      add(waiter, point_of(source), 0, true);
     mark_awaited(source);
   }
 
@@ -227,7 +265,16 @@ class StreamMachine {
     find_readings(c, waiter);
     score(site, next);
     const Site& s = (*sites_)[site];
-    const uint32_t chosen = s.refused || s.reading >= readings_.size() ? kNoIndex : readings_[s.reading];
+    if (s.back_stream != kNoIndex) {
+      const uint32_t latest = last_[s.back_stream];
+      if (latest != kNoIndex && latest >= gpu_.stream_begin[s.back_stream] + s.back) {
+        add(waiter, {s.back_stream, {latest - s.back}}, site, false);
+      }
+      return;
+    }
+    uint32_t chosen = s.refused || s.reading >= readings_.size() ? kNoIndex : readings_[s.reading];
+    // A reading that means nothing here (no point on its stream) leaves the wait to its structure.
+    if (chosen == kNoIndex && !s.refused) chosen = readings_[kStructure];
     if (chosen == kNoIndex) return;
     const Point point = outstanding_[chosen].point;
     // What was enqueued before on the same stream is waited for as well.
@@ -235,8 +282,8 @@ class StreamMachine {
     add(waiter, point, site, false);
   }
 
-  // Where the trace has waits but no records (old Kineto, ROCm), a wait may mean whatever each compute stream has come to;
-  // the stream that the thread launched on last is the nearest guess, so it goes last.
+  // Where the trace has waits but no records (old Kineto, ROCm), a wait may mean whatever each compute stream has come
+  // to; the stream that the thread launched on last is the nearest guess, so it goes last.
   void add_current_points(uint32_t c, uint32_t waiter) {
     outstanding_.erase(std::remove_if(outstanding_.begin(), outstanding_.end(),
                                       [&](const Record& r) { return !communication(r.point.stream); }),
@@ -262,7 +309,9 @@ class StreamMachine {
       const Record& r = outstanding_[i];
       if (r.awaited || r.point.stream == waiter) continue;
       const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call, c);
-      if (depth > deepest) {
+      // Of points equally near in structure a collective is waited for in the order of launches, an event recorded on a
+      // compute stream right after it was recorded.
+      if (depth > deepest || (depth == deepest && !communication(r.point.stream))) {
         deepest = depth;
         readings_[kStructure] = i;
       }
@@ -281,12 +330,36 @@ class StreamMachine {
     const int64_t start = gpu_.work[next].start_ns;
     const int64_t held_otherwise = std::max(
         next > gpu_.stream_begin[gpu_.work[next].stream] ? gpu_.work[next - 1].end_ns : INT64_MIN, launched_ns_[next]);
+    if (!has_records_) score_backs((*sites_)[site], gpu_.work[next].stream, start, held_otherwise);
+    const Site& s = (*sites_)[site];
+    const uint32_t chosen = s.reading < readings_.size() ? readings_[s.reading] : kNoIndex;
+    bool ambiguous = false;
     for (uint32_t r = 0; r < readings_.size(); ++r) {
       if (readings_[r] == kNoIndex || outstanding_[readings_[r]].point.works.empty()) continue;
       const int64_t end = gpu_.work[outstanding_[readings_[r]].point.works.front()].end_ns;
       ++scores[r].seen;
       scores[r].contradicted += end > start + tolerance_ns_;
+      ambiguous |= readings_[r] != chosen && end <= start + tolerance_ns_;
       scores[r].binding += end > held_otherwise && end <= start + tolerance_ns_ && end + kBindingNs >= start;
+    }
+    ++(*sites_)[site].lone;
+    (*sites_)[site].ambiguous += ambiguous;
+  }
+
+  // Without records the point that a wait means cannot be seen, but a program that repeats itself means the same one
+  // each time: as many works before the stream's latest. Counts, per stream, how far back the work is that ended just
+  // when the waiter began.
+  void score_backs(Site& site, uint32_t waiter, int64_t start, int64_t held_otherwise) const {
+    ++site.instances;
+    for (uint32_t s = 0; s < gpu_.streams(); ++s) {
+      if (s == waiter || last_[s] == kNoIndex) continue;
+      const auto begin = gpu_.work.begin() + gpu_.stream_begin[s];
+      const auto it = std::partition_point(begin, gpu_.work.begin() + last_[s] + 1,
+                                           [&](const GpuWork& w) { return w.end_ns <= start + tolerance_ns_; });
+      if (it == begin) continue;
+      const uint32_t w = static_cast<uint32_t>(it - gpu_.work.begin()) - 1;
+      const int64_t end = gpu_.work[w].end_ns;
+      if (end > held_otherwise && end + kBindingNs >= start) ++site.backs[{s, last_[s] - w}];
     }
   }
 
@@ -317,15 +390,42 @@ class StreamMachine {
     return host_.parent[host_.calls[a].row] == host_.parent[host_.calls[b].row];
   }
 
-  // Records whose next call on the thread is a wait in the same operator: a pair.
+  // Records whose next call on the thread is a wait in the same operator: a pair. Several waits after one record are a
+  // fork: as many streams wait for the same point.
   void find_followed_records() {
     followed_.assign(host_.calls.size(), false);
-    std::vector<uint32_t> previous(host_.threads.size(), kNoIndex);
+    fork_.assign(host_.calls.size(), 0);
+    std::vector<uint32_t> previous(host_.threads.size(), kNoIndex), head(host_.threads.size(), kNoIndex);
     for (uint32_t c = 0; c < host_.calls.size(); ++c) {
-      const uint32_t before = std::exchange(previous[host_.calls[c].thread], c);
-      if (before == kNoIndex || host_.calls[c].kind != CallKind::kWait) continue;
-      followed_[before] = host_.calls[before].kind == CallKind::kRecord && same_parent(before, c);
+      const uint32_t thread = host_.calls[c].thread;
+      const bool launches = contexts_.launch_stream[c] != kNoIndex;
+      if (host_.calls[c].kind != CallKind::kRecord && host_.calls[c].kind != CallKind::kWait && !launches) continue;
+      const uint32_t before = std::exchange(previous[thread], c);
+      const bool waits = before != kNoIndex && host_.calls[c].kind == CallKind::kWait && same_parent(before, c);
+      if (waits && host_.calls[before].kind == CallKind::kRecord) {
+        followed_[before] = true;
+        head[thread] = c;
+        fork_[c] = 1;
+      } else if (waits && host_.calls[before].kind == CallKind::kWait && head[thread] != kNoIndex) {
+        ++fork_[head[thread]];
+        fork_[c] = kForkMember;
+      } else {
+        head[thread] = kNoIndex;
+      }
     }
+  }
+
+  // A fork of `count` waits: the streams that this thread launches on next, so many of them, wait for the point.
+  void fork(uint32_t c, uint32_t count, const Point& point) {
+    uint32_t next = contexts_.of_call[c].next_launch;
+    std::vector<uint32_t> waiters;
+    for (uint32_t looked = 0; next != kNoIndex && waiters.size() < count && looked < kForkLaunches; ++looked) {
+      const uint32_t stream = contexts_.launch_stream[next];
+      const bool known = std::find(waiters.begin(), waiters.end(), stream) != waiters.end();
+      if (stream != point.stream && !known) waiters.push_back(stream);
+      next = contexts_.of_call[next].next_launch;
+    }
+    for (uint32_t waiter : waiters) add(waiter, point, site_of(c, 'f', kNoIndex), false);
   }
 
   uint32_t compute_stream(const CallContext& context) const {
@@ -418,6 +518,7 @@ class StreamMachine {
   bool has_records_ = false;
   std::vector<int64_t> launched_ns_;
   std::vector<bool> followed_;
+  std::vector<uint32_t> fork_;  // of the first wait after a record: how many follow; kForkMember: one of those
   std::vector<uint32_t> readings_;
   std::vector<Site>* sites_ = nullptr;
   std::vector<uint32_t> last_;
@@ -435,6 +536,19 @@ bool contradicts(const GpuProgram& gpu, const Candidate& edge, int64_t tolerance
   return gpu.work[edge.source].end_ns > gpu.work[edge.waiting].start_ns + tolerance_ns;
 }
 
+// That several instances agree to the work on how far back their source is cannot be chance: among hundreds of works
+// any other distance is as likely.
+void choose_back(Site& site) {
+  site.back_stream = kNoIndex;
+  uint64_t most = 0;
+  for (const auto& [back, count] : site.backs) {
+    if (count < kFewestAgreeing || 2 * count < site.instances || count <= most) continue;
+    most = count;
+    site.back_stream = back.first;
+    site.back = back.second;
+  }
+}
+
 // The reading that time contradicts least and confirms most. Sites of other patterns are refused when contradicted.
 bool choose_reading(Site& site) {
   auto bad = [](const ReadingScore& s) { return s.contradicted * kContradictionShare > s.seen; };
@@ -442,6 +556,8 @@ bool choose_reading(Site& site) {
     const bool refuse = site.contradicted * kContradictionShare > site.edges;
     return std::exchange(site.refused, site.refused || refuse) != site.refused;
   }
+  const uint32_t back_stream = site.back_stream, back = site.back;
+  choose_back(site);
   uint32_t best = kNoIndex;
   for (uint32_t r = 0; r < site.scores.size(); ++r) {
     const ReadingScore& s = site.scores[r];
@@ -450,7 +566,8 @@ bool choose_reading(Site& site) {
   }
   const bool refused = best == kNoIndex && site.scores[kStructure].seen > 0;
   const uint32_t reading = best == kNoIndex ? static_cast<uint32_t>(kStructure) : best;
-  const bool moved = reading != site.reading || refused != site.refused;
+  const bool moved =
+      reading != site.reading || refused != site.refused || back_stream != site.back_stream || back != site.back;
   site.reading = reading;
   site.refused = refused;
   return moved;
@@ -465,17 +582,24 @@ bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t to
     sites[edge.site].contradicted += contradicts(gpu, edge, tolerance_ns);
   }
   bool moved = false;
-  for (Site& site : sites) {
-    moved |= choose_reading(site);
-    site.scores.clear();
-  }
+  for (Site& site : sites) moved |= choose_reading(site);
   return moved;
 }
 
-// Laplace's rule on the site's repetitions: never contradicted in n of n is (n + 1) / (n + 2).
+// How sure an edge of a site is: what its repetitions were not contradicted in, less what is left to choice where time
+// would have allowed another point. A wait that began when its source ended, again and again, leaves little to choice.
 uint8_t confidence(const Site& site) {
-  const uint64_t good = site.edges - site.contradicted;
-  return static_cast<uint8_t>(std::min<uint64_t>(99, 100 * (good + 1) / (site.edges + 2)));
+  const double edges = static_cast<double>(std::max<uint64_t>(site.edges, 1));
+  const double held = 1 - static_cast<double>(site.contradicted) / edges;
+  double sure = kSureByPattern;
+  if (site.lone > 0 && site.reading < site.scores.size()) {
+    const ReadingScore& score = site.scores[site.reading];
+    const double open = static_cast<double>(site.ambiguous) / static_cast<double>(site.lone);
+    const double confirmed =
+        static_cast<double>(score.binding) / static_cast<double>(std::max<uint64_t>(score.seen, 1));
+    sure -= open * (1 - confirmed) * (kUnsureByChoice + kUnsureOfFew / static_cast<double>(site.lone));
+  }
+  return static_cast<uint8_t>(100 * held * sure);
 }
 
 }  // namespace
@@ -488,14 +612,18 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
   StreamMachine machine(table, host, gpu, contexts, sync_rows, tolerance_ns);
   std::vector<Site> sites(1);  // site 0: recorded
   std::vector<Candidate> edges = machine.run(sites);
-  for (int round = 1; round < kMaxRounds && vote(gpu, edges, tolerance_ns, sites); ++round) edges = machine.run(sites);
+  for (int round = 1; round < kMaxRounds && vote(gpu, edges, tolerance_ns, sites); ++round) {
+    for (Site& site : sites) site.forget();
+    edges = machine.run(sites);
+  }
   vote(gpu, edges, tolerance_ns, sites);
 
   std::vector<StreamWait> out;
   out.reserve(edges.size());
   for (const Candidate& edge : edges) {
     if (contradicts(gpu, edge, tolerance_ns)) continue;
-    out.push_back({edge.waiting, edge.source, edge.recorded, edge.recorded ? uint8_t{100} : confidence(sites[edge.site])});
+    out.push_back(
+        {edge.waiting, edge.source, edge.recorded, edge.recorded ? uint8_t{100} : confidence(sites[edge.site])});
   }
   std::sort(out.begin(), out.end(), [](const StreamWait& a, const StreamWait& b) {
     return a.waiting != b.waiting ? a.waiting < b.waiting : a.source < b.source;

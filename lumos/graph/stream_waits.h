@@ -20,11 +20,11 @@ struct StreamWait {
 };
 
 struct StreamWaitOptions {
-  bool use_sync_rows = true;   ///< false: infer everything, to measure inference against what is recorded
+  bool use_sync_rows = true;  ///< false: infer everything, to measure inference against what is recorded
 };
 
-/// At most one wait per (waiting, source stream), the latest; sorted by (waiting, source). Never contradicts time by more
-/// than `tolerance_ns`, the rounding of the trace's clock.
+/// At most one wait per (waiting, source stream), the latest; sorted by (waiting, source). Never contradicts time by
+/// more than `tolerance_ns`, the rounding of the trace's clock.
 std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostProgram& host, const GpuProgram& gpu,
                                           int64_t tolerance_ns, const StreamWaitOptions& options);
 

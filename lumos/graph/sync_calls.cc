@@ -64,13 +64,22 @@ class SyncFinder {
 
   bool decide(uint32_t c, SyncCall& sync) {
     switch (host_.calls[c].kind) {
-      case CallKind::kDeviceSync: device_sync(c, sync); return true;
-      case CallKind::kStreamSync: stream_sync(c, sync); return true;
-      case CallKind::kEventSync: event_sync(c, sync); return true;
-      case CallKind::kMayBlock: return may_block(c, sync);
+      case CallKind::kDeviceSync:
+        device_sync(c, sync);
+        return true;
+      case CallKind::kStreamSync:
+        stream_sync(c, sync);
+        return true;
+      case CallKind::kEventSync:
+        event_sync(c, sync);
+        return true;
+      case CallKind::kMayBlock:
+        return may_block(c, sync);
       case CallKind::kBlockingCopy:
-      case CallKind::kLaunch: return blocking_copy(c, sync);
-      default: return false;
+      case CallKind::kLaunch:
+        return blocking_copy(c, sync);
+      default:
+        return false;
     }
   }
 
@@ -101,8 +110,8 @@ class SyncFinder {
     const uint32_t usual = last_launch_[host_.calls[c].thread];
     if (usual != kNoIndex) {
       const uint32_t w = order_.last_before(usual, start(c));
-      const bool other_is_clearer = best != kNoIndex && w != kNoIndex && best != w &&
-                                    (gpu_.work[w].end_ns <= start(c) || !done_by(w, c));
+      const bool other_is_clearer =
+          best != kNoIndex && w != kNoIndex && best != w && (gpu_.work[w].end_ns <= start(c) || !done_by(w, c));
       if (w != kNoIndex && done_by(w, c) && !other_is_clearer) best = w;
     }
     if (best != kNoIndex) sync.targets.push_back(best);
@@ -125,9 +134,8 @@ class SyncFinder {
     uint32_t best = kNoIndex;
     for (uint32_t s = 0; s < gpu_.streams(); ++s) {
       const uint32_t begin = gpu_.stream_begin[s], stop = gpu_.stream_begin[s + 1];
-      const auto later = std::partition_point(gpu_.work.begin() + begin, gpu_.work.begin() + stop, [&](const GpuWork& w) {
-        return w.end_ns <= end(c) + tolerance_ns_;
-      });
+      const auto later = std::partition_point(gpu_.work.begin() + begin, gpu_.work.begin() + stop,
+                                              [&](const GpuWork& w) { return w.end_ns <= end(c) + tolerance_ns_; });
       if (later == gpu_.work.begin() + begin) continue;
       const uint32_t w = static_cast<uint32_t>(later - gpu_.work.begin() - 1);
       const uint32_t launched = order_.last_before(s, start(c));

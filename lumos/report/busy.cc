@@ -10,7 +10,8 @@ namespace lumos {
 
 namespace {
 
-// Blocks that one SM holds at most, whatever their size: 32 on data-centre GPUs from Maxwell on; smaller parts hold 16 or 24.
+// Blocks that one SM holds at most, whatever their size: 32 on data-centre GPUs from Maxwell on; smaller parts hold 16
+// or 24.
 constexpr int64_t kMaxBlocksPerSm = 32;
 
 bool has_gpu_work(const EventTable& table) {

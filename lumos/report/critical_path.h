@@ -23,8 +23,8 @@ enum class PathCause : uint8_t {
   kHost,           ///< a CPU operator's own time
   kCall,           ///< a runtime call's own time
   kUntracedHost,   ///< CPU time between the events of a thread
-  kSync,           ///< from the end of GPU work to the return of the call that waited for it; thread to thread hand-over
-  kUnexplained,    ///< time that no dependency explains
+  kSync,         ///< from the end of GPU work to the return of the call that waited for it; thread to thread hand-over
+  kUnexplained,  ///< time that no dependency explains
   kCount,
 };
 std::string_view path_cause_name(PathCause cause);

@@ -8,6 +8,7 @@
 
 #include "lumos/base/json_writer.h"
 #include "lumos/report/text_table.h"
+#include "lumos/trace/kernel_name.h"
 
 namespace lumos {
 
@@ -80,8 +81,7 @@ std::string share_name(const PathShare& share) {
   return share.label.empty() ? cause : cause + ": " + share.label;
 }
 
-std::string shares_text(const std::vector<PathShare>& list, const std::string& header, int64_t whole_ns,
-                        size_t limit) {
+std::string shares_text(const std::vector<PathShare>& list, const std::string& header, int64_t whole_ns, size_t limit) {
   TextTable table({{header, Align::kLeft}, {"ms"}, {"share"}, {"pieces"}});
   PathShare rest;
   for (size_t i = 0; i < list.size(); ++i) {

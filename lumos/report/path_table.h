@@ -27,7 +27,6 @@ std::vector<PathShare> path_by_task(const ExecGraph& graph, const CriticalPath& 
 std::string critical_path_text(const ExecGraph& graph, uint32_t rank_index, const Step& step, const CriticalPath& path,
                                size_t limit);
 /// One object, schema lumos.critical_path.v1: rank, step, total, both tables and every piece.
-std::string critical_path_json(const ExecGraph& graph, uint32_t rank_index, const Step& step,
-                               const CriticalPath& path);
+std::string critical_path_json(const ExecGraph& graph, uint32_t rank_index, const Step& step, const CriticalPath& path);
 
 }  // namespace lumos

@@ -42,7 +42,10 @@ void write_dependencies(JsonWriter& json, const DependencyCounts& counts) {
   json.member("launch", counts.launch).member("sync", counts.sync).member("stream", counts.stream);
   json.member("inter_stream_recorded", counts.inter_stream_recorded);
   json.member("inter_stream_inferred", counts.inter_stream_inferred).member("queue", counts.queue);
-  json.member("issue_order", counts.issue_order).member("rendezvous", counts.rendezvous).end_object();
+  json.member("issue_order", counts.issue_order)
+      .member("room", counts.room)
+      .member("rendezvous", counts.rendezvous)
+      .end_object();
 }
 
 void write_steps(JsonWriter& json, const RankResult& rank) {
@@ -66,6 +69,7 @@ void write_rank(JsonWriter& json, const RankResult& rank) {
   json.member("kernel_start_mae_us", rank.kernel_start_mae_us);
   json.member("kernel_start_mae_pct", percent(rank.kernel_start_mae_us / 1e3, rank.measured_ms));
   json.member("unexplained_pct", percent(rank.unexplained_ms, rank.measured_ms));
+  json.member("unexplained_measured_pct", percent(rank.unexplained_measured_ms, rank.measured_ms));
   json.member("utilisation_mae", rank.utilisation_mae);
   json.member("weighted_utilisation_mae", rank.weighted_utilisation_mae);
   json.member("utilisation_measured", rank.utilisation_measured);
@@ -103,8 +107,7 @@ void add_components(TextTable& table, const BreakdownMs& measured, const Breakdo
 std::string steps_of(size_t count) { return fmt::format("{} step{}", count, count == 1 ? "" : "s"); }
 
 TextTable comparison_table(std::string title) {
-  return TextTable(
-      {{std::move(title), Align::kLeft}, {"measured ms"}, {"replayed ms"}, {"difference"}});
+  return TextTable({{std::move(title), Align::kLeft}, {"measured ms"}, {"replayed ms"}, {"difference"}});
 }
 
 constexpr size_t kStepLinesAtMost = 12;  // More would push the breakdown off the first screen.
@@ -119,7 +122,8 @@ std::string one_rank_table(const RankResult& rank) {
       table.add(compared(step.name, static_cast<double>(step.measured.length_ns()) / 1e6,
                          static_cast<double>(step.replayed.length_ns()) / 1e6));
     }
-    if (rank.steps.size() > kStepLinesAtMost) table.add({fmt::format("({} more)", rank.steps.size() - kStepLinesAtMost)});
+    if (rank.steps.size() > kStepLinesAtMost)
+      table.add({fmt::format("({} more)", rank.steps.size() - kStepLinesAtMost)});
   }
   return table.text();
 }
@@ -132,8 +136,8 @@ std::string job_table(const ReplayResult& result) {
     table.add(compared("first start to last end", *result.measured_span_ms, *result.replayed_span_ms));
   }
   std::string out = table.text() + "\n";
-  TextTable ranks({{"rank", Align::kLeft}, {"measured ms"}, {"replayed ms"}, {"difference"}, {"kernel MAE us"},
-                   {"unexplained"}});
+  TextTable ranks(
+      {{"rank", Align::kLeft}, {"measured ms"}, {"replayed ms"}, {"difference"}, {"kernel MAE us"}, {"unexplained"}});
   for (const RankResult& rank : result.ranks) {
     std::vector<std::string> cells = compared(std::to_string(rank.rank), rank.measured_ms, rank.replayed_ms);
     cells.push_back(fmt::format("{:.1f}", rank.kernel_start_mae_us));
@@ -144,11 +148,11 @@ std::string job_table(const ReplayResult& result) {
 }
 
 std::string quality_text(const RankResult& rank) {
-  std::string out =
-      fmt::format("  kernel starts   {:.1f} us off in the mean ({:.2f} % of the step)\n", rank.kernel_start_mae_us,
-                  percent(rank.kernel_start_mae_us / 1e3, rank.measured_ms));
-  out += fmt::format("  unexplained     {:.2f} % of the step, on the critical path\n",
-                     percent(rank.unexplained_ms, rank.measured_ms));
+  std::string out = fmt::format("  kernel starts   {:.1f} us off in the mean ({:.2f} % of the step)\n",
+                                rank.kernel_start_mae_us, percent(rank.kernel_start_mae_us / 1e3, rank.measured_ms));
+  out += fmt::format("  unexplained     {:.2f} % of the step ({:.2f} % on the measured critical path)\n",
+                     percent(rank.unexplained_ms, rank.measured_ms),
+                     percent(rank.unexplained_measured_ms, rank.measured_ms));
   out += fmt::format("  utilisation     {:.1f} % measured, {:.1f} % replayed, curves {:.2f} points apart\n",
                      100 * rank.utilisation_measured, 100 * rank.utilisation_replayed, 100 * rank.utilisation_mae);
   return out;
@@ -191,6 +195,7 @@ std::string basis_text(const RankResult& rank) {
   add(counts.inter_stream_inferred, "between streams (inferred)");
   add(counts.queue, "launch queue");
   add(counts.issue_order, "issue order");
+  add(counts.room, "waits for room on the GPU");
   add(counts.rendezvous, "rendezvous");
   out += wrapped("dependencies", edges);
   std::vector<Constant> constants = rank.constants;

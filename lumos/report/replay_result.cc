@@ -7,6 +7,7 @@
 
 #include "lumos/base/parallel.h"
 #include "lumos/report/critical_path.h"
+#include "lumos/report/measured_timeline.h"
 #include "lumos/report/residual.h"
 #include "lumos/sim/replayed_table.h"
 
@@ -63,6 +64,9 @@ DependencyCounts count_dependencies(const ExecGraph& graph, const RankTasks& ran
         break;
       case EdgeKind::kIssueOrder:
         ++counts.issue_order;
+        break;
+      case EdgeKind::kFirstWave:
+        ++counts.room;
         break;
       case EdgeKind::kRendezvous:
         ++counts.rendezvous;
@@ -125,7 +129,8 @@ void compare_curves(const std::vector<BusyInterval>& measured, const std::vector
   result.replayed = per_step(replayed_sum, steps);
 }
 
-RankResult rank_result(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index) {
+RankResult rank_result(const ExecGraph& graph, const Timeline& timeline, const Timeline& measured,
+                       uint32_t rank_index) {
   const RankTasks& rank = graph.ranks[rank_index];
   RankResult result;
   result.rank = rank.rank;
@@ -133,7 +138,10 @@ RankResult rank_result(const ExecGraph& graph, const Timeline& timeline, uint32_
   result.constants = rank.constants;
   result.dependencies = count_dependencies(graph, rank);
   count_tasks(graph, rank, result);
-  int64_t unexplained = 0;
+  const HiddenWaits hidden_waits(graph, rank);
+  const auto unexplained_on_path = [&](const Timeline& of, const Step& step) {
+    return ms_of(unexplained_ns(graph, rank_index, critical_path(graph, of, rank_index, step), hidden_waits));
+  };
   for (const Step& step : rank.steps) {
     if (!step.chosen) {
       result.left_out.push_back({step.name, step.left_out_reason});
@@ -142,12 +150,14 @@ RankResult rank_result(const ExecGraph& graph, const Timeline& timeline, uint32_
     result.steps.push_back({step.name, measured_window(graph, rank, step), simulated_window(timeline, step)});
     result.measured_ms += ms_of(result.steps.back().measured.length_ns());
     result.replayed_ms += ms_of(result.steps.back().replayed.length_ns());
-    unexplained += unexplained_ns(graph, rank_index, critical_path(graph, timeline, rank_index, step));
+    result.unexplained_ms += unexplained_on_path(timeline, step);
+    result.unexplained_measured_ms += unexplained_on_path(measured, step);
   }
   const size_t steps = result.steps.size();
   result.measured_ms = mean_of(result.measured_ms, steps);
   result.replayed_ms = mean_of(result.replayed_ms, steps);
-  result.unexplained_ms = mean_of(ms_of(unexplained), steps);
+  result.unexplained_ms = mean_of(result.unexplained_ms, steps);
+  result.unexplained_measured_ms = mean_of(result.unexplained_measured_ms, steps);
   result.kernel_start_mae_us = kernel_start_mae_us(graph, timeline, rank, result.steps);
   const ReplayedRows rows = has_gpu_tasks(graph, rank) ? ReplayedRows::kGpu : ReplayedRows::kAll;
   compare_curves(busy_intervals(*rank.table), busy_intervals(replayed_table(graph, timeline, rank_index, rows)),
@@ -213,9 +223,9 @@ ReplayResult replay_result(const ExecGraph& graph, const Timeline& timeline, con
   ReplayResult result;
   result.strict = options.strict;
   result.ranks.resize(graph.ranks.size());
-  parallel_for(graph.ranks.size(), options.threads, [&](size_t r) {
-    result.ranks[r] = rank_result(graph, timeline, static_cast<uint32_t>(r));
-  });
+  const Timeline measured = measured_timeline(graph);
+  parallel_for(graph.ranks.size(), options.threads,
+               [&](size_t r) { result.ranks[r] = rank_result(graph, timeline, measured, static_cast<uint32_t>(r)); });
   for (const RankTasks& rank : graph.ranks) {
     result.input_events += rank.table->info.events;
     result.input_repaired += rank.table->info.repaired();

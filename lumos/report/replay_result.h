@@ -36,6 +36,7 @@ struct DependencyCounts {
   uint64_t inter_stream_inferred = 0;
   uint64_t queue = 0;
   uint64_t issue_order = 0;
+  uint64_t room = 0;  ///< waits for room on the GPU
   uint64_t rendezvous = 0;
 };
 
@@ -54,7 +55,8 @@ struct RankResult {
   double measured_ms = 0;
   double replayed_ms = 0;
   double kernel_start_mae_us = 0;
-  double unexplained_ms = 0;
+  double unexplained_ms = 0;            ///< on the critical path of the replay
+  double unexplained_measured_ms = 0;   ///< on that of the measured run: what it waited for and the replay does not
   double utilisation_mae = 0;           ///< of the share of time in which a stream executes, 0 to 1
   double weighted_utilisation_mae = 0;  ///< of the curve weighted by the SMs that the grids can fill
   double utilisation_measured = 0;      ///< mean over the step

@@ -1,5 +1,6 @@
 // Steps as windows of time, in the measured run and in a simulated one. Every figure of report/ is read off such a
-// window. Made from the steps that graph/ found (ExecGraph::ranks[].steps); design.md "Definitions" says what a step is.
+// window. Made from the steps that graph/ found (ExecGraph::ranks[].steps); design.md "Definitions" says what a step
+// is.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,4 @@ size_t text_width(std::string_view utf8);
 /// `text` cut to `width` characters, the cut shown by "...".
 std::string cut_text(std::string_view text, size_t width);
 
-/// What people call a kernel: without return type, namespaces, template arguments and parameters.
-std::string short_kernel_name(std::string_view name);
-
 }  // namespace lumos

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 
 #include "lumos/base/result.h"
 #include "lumos/trace/nesting.h"
+#include "lumos/trace/table_rows.h"
 
 namespace lumos {
 
@@ -41,13 +41,7 @@ std::vector<FlowEnd> moved_flows(const EventTable& table, const Nesting& nested,
   std::vector<FlowEnd> moved;
   moved.reserve(table.fwdbwd.size());
   for (FlowEnd flow : table.fwdbwd) {
-    auto after = std::upper_bound(nested.order.begin(), nested.order.end(), flow, [&](const FlowEnd& f, uint32_t row) {
-      return std::tuple(f.lane, f.ts_ns) < std::tuple(table.lane[row], table.ts_ns[row]);
-    });
-    if (after == nested.order.begin()) continue;
-    uint32_t row = *(after - 1);
-    if (table.lane[row] != flow.lane) continue;
-    while (row != kNoIndex && table.end_ns(row) < flow.ts_ns) row = nested.parent[row];
+    const uint32_t row = innermost_row(table, nested, flow.lane, flow.ts_ns);
     if (row == kNoIndex || !spans[row].simulated()) continue;
     flow.ts_ns = std::min(spans[row].end_ns, spans[row].start_ns + (flow.ts_ns - table.ts_ns[row]));
     moved.push_back(flow);
@@ -55,16 +49,9 @@ std::vector<FlowEnd> moved_flows(const EventTable& table, const Nesting& nested,
   return moved;
 }
 
-template <class T>
-void keep(std::vector<T>& column, const std::vector<uint32_t>& rows) {
-  for (size_t i = 0; i < rows.size(); ++i) column[i] = column[rows[i]];
-  column.resize(rows.size());
-}
-
 }  // namespace
 
-EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index,
-                          ReplayedRows rows) {
+EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index, ReplayedRows rows) {
   CHECK(rank_index < graph.ranks.size());
   const RankTasks& rank = graph.ranks[rank_index];
   const Nesting nested = rows == ReplayedRows::kAll ? nesting(*rank.table) : Nesting{};
@@ -80,14 +67,7 @@ EventTable replayed_table(const ExecGraph& graph, const Timeline& timeline, uint
     result.dur_ns[row] = spans[row].end_ns - spans[row].start_ns;
     kept.push_back(row);
   }
-  keep(result.ts_ns, kept);
-  keep(result.dur_ns, kept);
-  keep(result.name, kept);
-  keep(result.lane, kept);
-  keep(result.kind, kept);
-  keep(result.correlation, kept);
-  keep(result.external_id, kept);
-  keep(result.detail, kept);
+  keep_rows(result, kept);
   return result;
 }
 

@@ -6,15 +6,15 @@ namespace {
 
 // Substrings, because names come with namespaces, template arguments and return types around them.
 constexpr std::string_view kKernelNames[] = {
-    "ncclKernel",        // NCCL before 2.19
-    "ncclDevKernel",     // NCCL since; RCCL too
-    "ncclSym",           // NCCL symmetric-memory kernels
+    "ncclKernel",         // NCCL before 2.19
+    "ncclDevKernel",      // NCCL since; RCCL too
+    "ncclSym",            // NCCL symmetric-memory kernels
     "rcclGenericKernel",  //
-    "msccl",             // MSCCL and MSCCL++
-    "nvshmem",           //
-    "cross_device_",     // vLLM, SGLang and AITER custom all-reduce and reduce-scatter
-    "multimem",          // in-switch reduction
-    "shot_all_reduce",   // PyTorch symmetric memory: one_shot_, two_shot_
+    "msccl",              // MSCCL and MSCCL++
+    "nvshmem",            //
+    "cross_device_",      // vLLM, SGLang and AITER custom all-reduce and reduce-scatter
+    "multimem",           // in-switch reduction
+    "shot_all_reduce",    // PyTorch symmetric memory: one_shot_, two_shot_
 };
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }

@@ -7,7 +7,8 @@ namespace {
 
 TEST(CollectiveNames, KnowsTheLibraries) {
   for (const char* name :
-       {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)", "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
+       {"ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
+        "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
         "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", "rcclGenericKernel", "mscclKernel_Sum_half_LL",
         "nvshmemi_transfer_allreduce", "void deep_ep::internode_ll::dispatch<true, 8>(void*)",
         "void deep_ep::intranode::combine<__nv_bfloat16>(void*)", "void vllm::cross_device_reduce_1stage<float, 2>()",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace lumos {
 
@@ -35,6 +36,17 @@ Nesting nesting(const EventTable& table) {
     if (may_enclose(table, row)) open.push_back(row);
   }
   return result;
+}
+
+uint32_t innermost_row(const EventTable& table, const Nesting& nested, uint32_t lane, int64_t ts_ns) {
+  const auto begins_later = [&](const std::pair<uint32_t, int64_t>& moment, uint32_t row) {
+    return moment < std::pair(table.lane[row], table.ts_ns[row]);
+  };
+  auto after = std::upper_bound(nested.order.begin(), nested.order.end(), std::pair(lane, ts_ns), begins_later);
+  if (after == nested.order.begin() || table.lane[*(after - 1)] != lane) return kNoIndex;
+  uint32_t row = *(after - 1);
+  while (row != kNoIndex && table.end_ns(row) < ts_ns) row = nested.parent[row];
+  return row;
 }
 
 }  // namespace lumos

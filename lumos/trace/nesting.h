@@ -18,4 +18,8 @@ struct Nesting {
 /// end after its parent by the profiler's rounding; it is a child all the same. O(n log n).
 Nesting nesting(const EventTable& table);
 
+/// The innermost row of `lane` that the moment `ts_ns` lies in, its start and end included, or kNoIndex. O(log n +
+/// depth).
+uint32_t innermost_row(const EventTable& table, const Nesting& nested, uint32_t lane, int64_t ts_ns);
+
 }  // namespace lumos

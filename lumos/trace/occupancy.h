@@ -6,8 +6,8 @@
 
 namespace lumos {
 
-/// Blocks of this kernel that one SM holds at once, by threads, registers and shared memory; at least 1. Limits that the
-/// trace does not tell count as none.
+/// Blocks of this kernel that one SM holds at once, by threads, registers and shared memory; at least 1. Limits that
+/// the trace does not tell count as none.
 int64_t blocks_per_sm(const GpuDetail& kernel, const DeviceProperties& device);
 
 /// Waves that the grid takes; 0 where the trace tells neither grid nor number of SMs.
