@@ -409,7 +409,7 @@ ScheduleShape schedule_shape(const Job& job) {
   return shape;
 }
 
-Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job) {
+Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults) {
   const auto schedule = TRY(make_schedule(schedule_shape(job)));
   Recovery recovery;
   recovery.job = job;
@@ -438,6 +438,8 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
     return fail(ErrorKind::kFailed, "no trace of the {} pipeline stage: a prediction needs one rank of each end",
                 first ? "last" : "first");
   recovery.transfers = find_transfers(recovery.program, job);
+  recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
+  bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
   return recovery;
 }
 

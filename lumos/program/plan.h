@@ -23,11 +23,12 @@ struct Recovery {
   std::vector<RankTransfers> transfers;  ///< parallel to program.ranks
   std::vector<RankCatalog> catalogs;     ///< parallel to program.ranks
   std::vector<RankPlace> places;         ///< parallel to program.ranks
+  Network network;                       ///< as the transfers show it
 };
 
 /// Recovers the program of a job from its graphs, one rank each. Errors: kFailed when no whole step was recovered on
 /// some rank or a pipeline end was not traced, with what is missing.
-Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job);
+Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults);
 
 ScheduleShape schedule_shape(const Job& job);
 

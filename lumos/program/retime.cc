@@ -169,8 +169,9 @@ class Retimer {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
       if (old_us > 0) transfer_ratio = transfer_us(network_, transfer.kind, new_bytes, after) / old_us;
     }
-    const double spread =
-        expected_maximum(before.members) > 0 ? expected_maximum(after.members) / expected_maximum(before.members) : 1;
+    double spread = 1;
+    if (options_.variability && expected_maximum(before.members) > 0)
+      spread = expected_maximum(after.members) / expected_maximum(before.members);
     const double period = transfer.scope == CommScope::kData ? options_.sync_period_ratio : layer_time_ratio();
     const double wait = static_cast<double>(transfer.wait_ns) * spread * period;
     return static_cast<int64_t>(static_cast<double>(transfer.transfer_ns) * transfer_ratio + wait);

@@ -11,6 +11,8 @@ namespace lumos {
 struct RetimeOptions {
   /// How much more work lies between two synchronisations of the replicas than in the traced job; waits grow with it.
   double sync_period_ratio = 1;
+  /// Waits grow with the number of members; false leaves that out, for comparison.
+  bool variability = true;
 };
 
 TaskDurations retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options);
