@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
+#include "lumos/model/parameters.h"
 #include "lumos/program/draw.h"
-#include "lumos/program/parameters_of.h"
 
 namespace lumos {
 namespace {
@@ -229,11 +229,12 @@ class StagePlanner {
 
   /// Parameters of the planned stage over those of the donor's, layers of equal size.
   double stage_ratio(uint32_t rank) const {
-    const double planned = stage_parameters(base_, layers_ * chunks(target_), ends_.first, ends_.last);
-    const StageEnds has = ends_of(recovery_.places[rank].stage, base_.pipeline_model_parallel_size);
-    const double traced =
-        stage_parameters(base_, base_.num_layers / base_.pipeline_model_parallel_size, has.first, has.last);
-    return planned / traced;
+    Job planned = base_;
+    planned.num_layers = target_.num_layers;
+    planned.pipeline_model_parallel_size = target_.pipeline_model_parallel_size;
+    planned.virtual_pipeline_model_parallel_size = target_.virtual_pipeline_model_parallel_size;
+    return static_cast<double>(stage_parameters(planned, stage_).total()) /
+           static_cast<double>(stage_parameters(base_, recovery_.places[rank].stage).total());
   }
 
   void put_repeated(uint32_t rank, const std::vector<uint32_t>& blocks, double ratio, std::vector<PlacedBlock>& out) {

@@ -15,7 +15,8 @@ namespace {
 Status check_changes(const Job& base, const Job& target) {
   auto same = [](std::string_view name, auto before, auto after) -> Status {
     if (before == after) return {};
-    return fail(ErrorKind::kUsage, "{} = {} instead of {}: the traced program has no such work to copy; trace a run that has it", name,
+    return fail(ErrorKind::kUsage,
+                "{} = {} instead of {}: the traced program has no such work to copy; trace a run that has it", name,
                 after, before);
   };
   TRY_STATUS(same("context_parallel_size", base.context_parallel_size, target.context_parallel_size));
@@ -27,14 +28,17 @@ Status check_changes(const Job& base, const Job& target) {
   TRY_STATUS(same("overlap_p2p_comm", base.overlap_p2p_comm, target.overlap_p2p_comm));
   TRY_STATUS(same("use_flash_attn", base.use_flash_attn, target.use_flash_attn));
   TRY_STATUS(same("swiglu", base.swiglu, target.swiglu));
-  TRY_STATUS(same("recompute_granularity", static_cast<int>(base.recompute_granularity), static_cast<int>(target.recompute_granularity)));
+  TRY_STATUS(same("recompute_granularity", static_cast<int>(base.recompute_granularity),
+                  static_cast<int>(target.recompute_granularity)));
   const auto appears = [&](std::string_view name, int64_t before, int64_t after) -> Status {
     if (before > 1 || after == 1) return {};
-    return fail(ErrorKind::kUsage, "{} = {}: the traced job has 1, so no trace shows how these ranks communicate", name, after);
+    return fail(ErrorKind::kUsage, "{} = {}: the traced job has 1, so no trace shows how these ranks communicate", name,
+                after);
   };
   TRY_STATUS(appears("tensor_model_parallel_size", base.tensor_model_parallel_size, target.tensor_model_parallel_size));
   TRY_STATUS(appears("data_parallel_size", base.data_parallel_size, target.data_parallel_size));
-  return appears("pipeline_model_parallel_size", base.pipeline_model_parallel_size, target.pipeline_model_parallel_size);
+  return appears("pipeline_model_parallel_size", base.pipeline_model_parallel_size,
+                 target.pipeline_model_parallel_size);
 }
 
 double measured_step_ms(const Recovery& recovery) {
@@ -43,7 +47,8 @@ double measured_step_ms(const Recovery& recovery) {
   for (size_t r = 0; r < recovery.catalogs.size(); ++r) {
     const std::vector<int64_t>& starts = recovery.program.ranks[r].recovered.step_start_ns;
     for (const StepBlocks& step : recovery.catalogs[r].steps) {
-      sum += static_cast<double>(starts[static_cast<size_t>(step.step) + 1] - starts[static_cast<size_t>(step.step)]) / 1e6;
+      sum += static_cast<double>(starts[static_cast<size_t>(step.step) + 1] - starts[static_cast<size_t>(step.step)]) /
+             1e6;
       ++count;
     }
   }
@@ -52,7 +57,8 @@ double measured_step_ms(const Recovery& recovery) {
 
 /// Time between two synchronisations of the replicas, up to a constant: a step of `slots` micro-batches.
 double micro_batch_ms(const Job& job, double step_ms) {
-  const double fill = static_cast<double>(job.pipeline_model_parallel_size - 1) / static_cast<double>(job.virtual_pipeline_model_parallel_size);
+  const double fill = static_cast<double>(job.pipeline_model_parallel_size - 1) /
+                      static_cast<double>(job.virtual_pipeline_model_parallel_size);
   return step_ms / (static_cast<double>(job.num_microbatches) + fill);
 }
 
@@ -60,7 +66,8 @@ Forecast summarise(std::vector<StepFigures> figures) {
   Forecast out;
   for (const StepFigures& one : figures) out.mean += one;
   out.mean = out.mean * (1.0 / static_cast<double>(figures.size()));
-  std::sort(figures.begin(), figures.end(), [](const StepFigures& a, const StepFigures& b) { return a.step_ms < b.step_ms; });
+  std::sort(figures.begin(), figures.end(),
+            [](const StepFigures& a, const StepFigures& b) { return a.step_ms < b.step_ms; });
   auto quantile = [&](double q) {
     const double at = q * static_cast<double>(figures.size() - 1);
     const auto low = static_cast<size_t>(at);
@@ -73,8 +80,8 @@ Forecast summarise(std::vector<StepFigures> figures) {
 }
 
 /// Simulates `target` once per seed.
-Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& retiming,
-                           const ForecastOptions& options, int seeds) {
+Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Network& network,
+                           const RetimeOptions& retiming, const ForecastOptions& options, int seeds) {
   const TaskDurations durations = retime(recovery, target, network, retiming);
   std::vector<StepFigures> figures(static_cast<size_t>(seeds));
   std::vector<std::optional<Error>> errors(figures.size());
@@ -106,12 +113,15 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   out.unchanged = TRY(run_seeds(recovery, recovery.job, out.network, retiming, options, options.seeds));
   // How long replicas run between two meetings is known once the changed step is: a first, rough run tells.
   const Forecast rough = TRY(run_seeds(recovery, target, out.network, retiming, options, 1));
-  retiming.sync_period_ratio = micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
+  retiming.sync_period_ratio =
+      micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
   out.changed = TRY(run_seeds(recovery, target, out.network, retiming, options, options.seeds));
   if (out.network.fabric.observations == 0)
-    out.warnings.push_back("no traced transfer leaves its node: the network between nodes is a default, not a measurement");
+    out.warnings.push_back(
+        "no traced transfer leaves its node: the network between nodes is a default, not a measurement");
   if (out.network.node.observations == 0)
-    out.warnings.push_back("no traced transfer stays inside its node: the network inside nodes is a default, not a measurement");
+    out.warnings.push_back(
+        "no traced transfer stays inside its node: the network inside nodes is a default, not a measurement");
   return out;
 }
 

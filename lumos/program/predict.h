@@ -1,5 +1,5 @@
-// From the traces of one configuration to the step of another: recover, change, lower, simulate. The way in for commands,
-// search and Python.
+// From the traces of one configuration to the step of another: recover, change, lower, simulate. The way in for
+// commands, search and Python.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace lumos {
 
 struct ForecastOptions {
-  int seeds = 8;            ///< simulations to average over; each draws its own repetitions
+  int seeds = 8;  ///< simulations to average over; each draws its own repetitions
   uint64_t first_seed = 0;
   int threads = 0;          ///< 0: the processors of this machine; the result does not depend on it
   bool variability = true;  ///< false: waiting for the slowest member does not change with the number of members
@@ -32,10 +32,10 @@ struct Forecast {
 struct JobForecast {
   Job base;
   Job target;
-  double measured_ms = 0;   ///< of the traces: mean step over ranks and whole steps
-  Forecast unchanged;       ///< the traced job, recovered and lowered like the changed one
+  double measured_ms = 0;  ///< of the traces: mean step over ranks and whole steps
+  Forecast unchanged;      ///< the traced job, recovered and lowered like the changed one
   Forecast changed;
-  Network network;          ///< as fitted
+  Network network;  ///< as fitted
   std::vector<std::string> warnings;
 };
 

@@ -5,8 +5,8 @@
 
 #include "lumos/model/attention.h"
 #include "lumos/model/gemm.h"
+#include "lumos/model/parameters.h"
 #include "lumos/program/kernel_roles.h"
-#include "lumos/program/parameters_of.h"
 
 namespace lumos {
 namespace {
@@ -80,11 +80,12 @@ double memory_size(const Job& job, KernelRole role) {
     case KernelRole::kVocabulary:
       return tokens * static_cast<double>(padded_vocab_size(job)) / tensor;
     case KernelRole::kWeights:
-      return layer_parameters(job);
+      return static_cast<double>(layer_parameters(job));
     case KernelRole::kEmbedding:
-      return static_cast<double>(padded_vocab_size(job) * job.hidden_size) / tensor;
+      return static_cast<double>(word_embedding_parameters(job));
     case KernelRole::kOptimizer:
-      return layer_parameters(job) / static_cast<double>(job.use_distributed_optimizer ? job.data_parallel_size : 1);
+      return static_cast<double>(layer_parameters(job)) /
+             static_cast<double>(job.use_distributed_optimizer ? job.data_parallel_size : 1);
     default:
       return 1;
   }
@@ -92,8 +93,10 @@ double memory_size(const Job& job, KernelRole role) {
 
 /// Bytes of a collective's buffer, relative.
 double communication_size(const Job& job, const Transfer& transfer) {
-  if (transfer.scope == CommScope::kData && transfer.kind != CommKind::kAllReduce) return layer_parameters(job);
-  if (transfer.scope == CommScope::kData && transfer.bytes > (1 << 20)) return layer_parameters(job);
+  if (transfer.scope == CommScope::kData && transfer.kind != CommKind::kAllReduce)
+    return static_cast<double>(layer_parameters(job));
+  if (transfer.scope == CommScope::kData && transfer.bytes > (1 << 20))
+    return static_cast<double>(layer_parameters(job));
   return expected_bytes(job, transfer.scope, transfer.kind);
 }
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "lumos/program/parameters_of.h"
+#include "lumos/model/parameters.h"
 
 namespace lumos {
 namespace {
@@ -115,8 +115,7 @@ void imply_bytes(const RankProgram& rank, const Job& job, RankTransfers& out) {
   for (const Transfer& transfer : out.transfers)
     if (is_bucket(transfer) && label_of(transfer).step >= 0) ++buckets[transfer.kind][label_of(transfer).step];
   const int64_t stage = place_of(job, rank.rank).stage;
-  const int64_t stages = job.pipeline_model_parallel_size;
-  const double parameters = stage_parameters(job, job.num_layers / stages, stage == 0, stage == stages - 1);
+  const auto parameters = static_cast<double>(stage_parameters(job, stage).total());
   for (Transfer& transfer : out.transfers) {
     if (transfer.bytes >= 0) continue;
     const Label& label = label_of(transfer);
