@@ -39,6 +39,7 @@ class RankEmitter {
     for (size_t lane = 0; lane < lane_tasks_.size(); ++lane)
       block_begin_[lane] = static_cast<uint32_t>(lane_tasks_[lane].size());
     bool needs_data = placed.needs_begin < placed.needs_end;
+    bool joins = placed.joins_streams;
     for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
       const BlockTask& task = source.tasks[t];
       const bool communicates = task.kind == TaskKind::kArrive || task.kind == TaskKind::kTransfer;
@@ -64,6 +65,10 @@ class RankEmitter {
         add_needs(placed);
         needs_data = false;
       }
+      if (joins && is_gpu_task(task.kind)) {
+        join_streams(task.lane);
+        joins = false;
+      }
       graph_.edge_begin.push_back(static_cast<uint32_t>(graph_.edges.size()));
     }
   }
@@ -75,6 +80,17 @@ class RankEmitter {
       if (transfer == kNoIndex) continue;
       Edge edge;
       edge.source = transfer;
+      edge.kind = EdgeKind::kInterStream;
+      edge.recorded = false;
+      graph_.edges.push_back(edge);
+    }
+  }
+
+  void join_streams(uint16_t own_lane) {
+    for (size_t lane = 0; lane < lane_tasks_.size(); ++lane) {
+      if (!program_.lanes[lane].is_gpu || lane == own_lane || block_begin_[lane] == 0) continue;
+      Edge edge;
+      edge.source = lane_tasks_[lane][block_begin_[lane] - 1];
       edge.kind = EdgeKind::kInterStream;
       edge.recorded = false;
       graph_.edges.push_back(edge);

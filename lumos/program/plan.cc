@@ -102,8 +102,10 @@ class StagePlanner {
     const uint32_t rank = ends_.last && !ends_.first ? last_ : first_;
     const StepBlocks& from = step(rank);
     const double ratio = stage_ratio(rank);
+    const size_t begin = out.size();
     put_repeated(rank, from.grad_sync, ratio, out);
     put_repeated(rank, from.optimizer, ratio, out);
+    if (begin < out.size()) out[begin].joins_streams = true;
     const uint32_t log_rank = ends_.last ? last_ : donor_;
     put_all(log_rank, step(log_rank).log, out);
   }
