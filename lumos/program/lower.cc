@@ -198,40 +198,33 @@ void add_rendezvous(const std::vector<std::vector<uint32_t>>& arrivals, ExecGrap
   }
 }
 
-/// Ranks advance in turn, each until it needs a rendezvous whose members have not all arrived.
+/// A topological order of the whole graph (Kahn). Tasks that were planned to meet and never do keep their numbering, at
+/// the end: a plan that does not match must not lose tasks.
 void order_tasks(ExecGraph& graph) {
   const uint32_t size = graph.size();
-  graph.order.reserve(size);
-  std::vector<uint32_t> next;
-  for (const RankTasks& rank : graph.ranks) next.push_back(rank.first_task);
-  std::vector<bool> done(size, false);
-  auto ready = [&](uint32_t task) {
-    for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e)
-      if (!done[graph.edges[e].source]) return false;
-    return true;
-  };
-  auto finish = [&](uint32_t task) {
-    done[task] = true;
-    graph.order.push_back(task);
-  };
-  for (bool progress = true; progress;) {
-    progress = false;
-    for (size_t r = 0; r < next.size(); ++r) {
-      for (; next[r] < graph.ranks[r].end_task; ++next[r]) {
-        const uint32_t task = next[r];
-        for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
-          const uint32_t source = graph.edges[e].source;
-          if (!done[source] && graph.kind[source] == TaskKind::kRendezvous && ready(source)) finish(source);
-        }
-        if (!ready(task)) break;
-        finish(task);
-        progress = true;
-      }
-    }
-  }
-  // Members that never meet (a plan that does not match) must not lose tasks: they start when their own rank lets them.
+  std::vector<uint32_t> open(size), out_begin(size + 1, 0), out(graph.edges.size());
+  for (uint32_t task = 0; task < size; ++task) open[task] = graph.edge_begin[task + 1] - graph.edge_begin[task];
+  for (const Edge& edge : graph.edges) ++out_begin[edge.source + 1];
+  for (uint32_t task = 0; task < size; ++task) out_begin[task + 1] += out_begin[task];
+  std::vector<uint32_t> next = out_begin;
   for (uint32_t task = 0; task < size; ++task)
-    if (!done[task]) graph.order.push_back(task);
+    for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e)
+      out[next[graph.edges[e].source]++] = task;
+
+  // Depth first along each rank keeps what runs together close together in memory.
+  std::vector<uint32_t> stack;
+  for (uint32_t task = size; task-- > 0;)
+    if (open[task] == 0) stack.push_back(task);
+  graph.order.reserve(size);
+  while (!stack.empty()) {
+    const uint32_t task = stack.back();
+    stack.pop_back();
+    graph.order.push_back(task);
+    for (uint32_t o = out_begin[task + 1]; o-- > out_begin[task];)
+      if (--open[out[o]] == 0) stack.push_back(out[o]);
+  }
+  for (uint32_t task = 0; task < size && graph.order.size() < size; ++task)
+    if (open[task] > 0) graph.order.push_back(task);
 }
 
 }  // namespace
