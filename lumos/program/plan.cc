@@ -412,6 +412,15 @@ ScheduleShape schedule_shape(const Job& job) {
   return shape;
 }
 
+RecoverHints hints_from_job(const Job& job, int64_t rank) {
+  RecoverHints hints;
+  hints.stages = static_cast<int>(job.pipeline_model_parallel_size);
+  hints.stage = static_cast<int>(place_of(job, rank).stage);
+  hints.chunks = static_cast<int>(job.virtual_pipeline_model_parallel_size);
+  hints.num_layers = static_cast<int>(job.num_layers);
+  return hints;
+}
+
 Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults) {
   const auto schedule = TRY(make_schedule(schedule_shape(job)));
   Recovery recovery;
@@ -419,12 +428,7 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   std::vector<RecoveredRank> recovered;
   for (const ExecGraph& graph : graphs) {
     const RankPlace place = place_of(job, graph.ranks[0].rank);
-    RecoverHints hints;
-    hints.stages = static_cast<int>(job.pipeline_model_parallel_size);
-    hints.stage = static_cast<int>(place.stage);
-    hints.chunks = static_cast<int>(job.virtual_pipeline_model_parallel_size);
-    hints.num_layers = static_cast<int>(job.num_layers);
-    recovered.push_back(recover(*graph.ranks[0].table, hints));
+    recovered.push_back(recover(*graph.ranks[0].table, hints_from_job(job, graph.ranks[0].rank)));
     recovery.places.push_back(place);
   }
   recovery.program = make_program(graphs, std::move(recovered));

@@ -32,6 +32,9 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
 
 ScheduleShape schedule_shape(const Job& job);
 
+/// What a job file tells recovery about one rank.
+RecoverHints hints_from_job(const Job& job, int64_t rank);
+
 /// Plans one replica's stages (one rank each). Deterministic in `seed`. Errors: kUsage where the schedule is
 /// impossible.
 Result<LowerPlan> plan_step(const Recovery& recovery, const Job& target, const Network& network, uint64_t seed);
