@@ -75,7 +75,10 @@ Status run_program(const InspectArguments& arguments, TraceSet set, Console& con
     graphs[i] = build_graph(std::move(table), BuildOptions{});
   });
   const Program program = make_program(graphs, std::move(recovered));
-  console.print(arguments.json ? program_json(program) + "\n" : program_text(program));
+  std::vector<LoweredAgain> again(graphs.size());
+  parallel_for(graphs.size(), static_cast<int>(arguments.read.threads),
+               [&](size_t i) { again[i] = lower_again(graphs[i], program, static_cast<uint32_t>(i)); });
+  console.print(arguments.json ? program_json(program, again) + "\n" : program_text(program, again));
   return {};
 }
 

@@ -131,15 +131,4 @@ Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, co
   return lower(recovery.program, plan, retime(recovery, target, recovery.network, {}));
 }
 
-LowerPlan unchanged_plan(const Recovery& recovery) {
-  LowerPlan plan;
-  for (uint32_t r = 0; r < recovery.program.ranks.size(); ++r) {
-    PlannedRank rank;
-    rank.rank = recovery.program.ranks[r].rank;
-    for (uint32_t b = 0; b < recovery.program.ranks[r].blocks.size(); ++b) rank.blocks.push_back({r, b});
-    plan.ranks.push_back(std::move(rank));
-  }
-  return plan;
-}
-
 }  // namespace lumos

@@ -45,7 +45,4 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
 /// One seed of the changed job as a graph, to be written out as a trace.
 Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options);
 
-/// Every traced rank lowered as it was recovered, block by block: what the identity law is measured on.
-LowerPlan unchanged_plan(const Recovery& recovery);
-
 }  // namespace lumos

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
 
 #include "lumos/base/json_writer.h"
 #include "lumos/program/kernel_roles.h"
+#include "lumos/program/lower.h"
 #include "lumos/report/text_table.h"
+#include "lumos/sim/simulate.h"
 
 namespace lumos {
 
@@ -55,7 +58,7 @@ std::vector<Template> templates_of(const RankProgram& rank) {
   return templates;
 }
 
-std::string rank_text(const RankProgram& rank) {
+std::string rank_text(const RankProgram& rank, const LoweredAgain& again) {
   const RecoveredRank& recovered = rank.recovered;
   const size_t steps = recovered.step_start_ns.empty() ? 0 : recovered.step_start_ns.size() - 1;
   std::string out =
@@ -68,15 +71,18 @@ std::string rank_text(const RankProgram& rank) {
                fmt::format("{:.3f}", one.mean_ms()), fmt::format("{:.3f}", one.deviation_ms())});
   }
   out += table.text();
+  out +=
+      fmt::format("  replayed {:.3f} ms; recovered and lowered again {:.3f} ms\n", again.direct_ms, again.lowered_ms);
   if (recovered.unplaced > 0) out += fmt::format("  {} launches could not be placed\n", recovered.unplaced);
   return out;
 }
 
-void write_rank(JsonWriter& json, const RankProgram& rank) {
+void write_rank(JsonWriter& json, const RankProgram& rank, const LoweredAgain& again) {
   const RecoveredRank& recovered = rank.recovered;
   json.begin_object().member("rank", rank.rank).member("stage", recovered.stage).member("stages", recovered.stages);
   json.member("microbatches", recovered.microbatches).member("chunks", recovered.chunks);
   json.member("layers_per_chunk", recovered.layers_per_chunk).member("layer_match", recovered.layer_match);
+  json.member("replayed_ms", again.direct_ms).member("lowered_ms", again.lowered_ms);
   json.member("unplaced", recovered.unplaced).key("templates").begin_array();
   for (const Template& one : templates_of(rank)) {
     json.begin_object().member("block", role_text(one.role)).member("times", one.count).member("kernels", one.kernels);
@@ -99,16 +105,31 @@ void write_rank(JsonWriter& json, const RankProgram& rank) {
 
 }  // namespace
 
-std::string program_text(const Program& program) {
+LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32_t rank_index) {
+  auto span_ms = [](const ExecGraph& graph) {
+    const Timeline timeline = simulate(graph);
+    int64_t end = 0;
+    for (int64_t at : timeline.end_ns) end = std::max(end, at);
+    return static_cast<double>(end) / 1e6;
+  };
+  LowerPlan plan;
+  PlannedRank rank;
+  rank.rank = program.ranks[rank_index].rank;
+  for (uint32_t b = 0; b < program.ranks[rank_index].blocks.size(); ++b) rank.blocks.push_back({rank_index, b});
+  plan.ranks.push_back(std::move(rank));
+  return {span_ms(direct), span_ms(lower(program, plan, measured_durations(program)))};
+}
+
+std::string program_text(const Program& program, const std::vector<LoweredAgain>& again) {
   std::string out;
-  for (const RankProgram& rank : program.ranks) out += rank_text(rank) + "\n";
+  for (size_t r = 0; r < program.ranks.size(); ++r) out += rank_text(program.ranks[r], again[r]) + "\n";
   return out;
 }
 
-std::string program_json(const Program& program) {
+std::string program_json(const Program& program, const std::vector<LoweredAgain>& again) {
   JsonWriter json;
   json.begin_object().member("schema", "lumos.program.v1").key("ranks").begin_array();
-  for (const RankProgram& rank : program.ranks) write_rank(json, rank);
+  for (size_t r = 0; r < program.ranks.size(); ++r) write_rank(json, program.ranks[r], again[r]);
   json.end_array().end_object();
   return json.text();
 }
