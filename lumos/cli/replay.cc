@@ -9,6 +9,7 @@
 #include "lumos/cli/step_range.h"
 #include "lumos/report/replay_render.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/report/replayed_trace.h"
 #include "lumos/sim/keep_residuals.h"
 #include "lumos/sim/simulate.h"
 
@@ -21,6 +22,7 @@ struct ReplayArguments {
   std::string steps;
   std::string residuals = "drop";
   bool no_inter_stream = false;
+  std::string out;
   bool json = false;
 };
 
@@ -35,6 +37,7 @@ Status run(const ReplayArguments& arguments, Console& console) {
   const bool strict = arguments.residuals == "drop";
   if (!strict) graph = keep_residuals(graph);
   const Timeline timeline = simulate(graph);
+  if (!arguments.out.empty()) TRY(write_replayed_trace(graph, timeline, arguments.out));
   ReplayResultOptions options;
   options.strict = strict;
   options.threads = static_cast<int>(arguments.read.threads);
@@ -68,6 +71,14 @@ Command replay_command() {
        {"drop", "keep"}},
       {"--no-inter-stream", "", "Leave out dependencies between streams, as earlier tools do",
        &arguments->no_inter_stream},
+      {"--out",
+       "FILE.json.gz",
+       "Write the replayed run as a trace for Perfetto; one file per rank, FILE-rankN, if there "
+       "are several",
+       &arguments->out,
+       false,
+       {},
+       Completion::kFile},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_read_options(command, arguments->read);
