@@ -11,6 +11,7 @@
 
 #include "lumos/trace/nesting.h"
 #include "lumos/whatif/cpu_time.h"
+#include "lumos/whatif/missing_members.h"
 
 namespace lumos {
 
@@ -120,6 +121,7 @@ class Scaler {
         if (edge.kind == EdgeKind::kFirstWave) edge.lag_ns = scaled_lag(edge.lag_ns, factor_[edge.source]);
       }
     }
+    follow_missing_members(job_, graph);
     return std::move(out_);
   }
 
