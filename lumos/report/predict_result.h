@@ -42,8 +42,9 @@ struct PredictResult {
   std::vector<std::string> warnings;
 };
 
-/// Simulates both graphs and compares. `threads` as everywhere.
-PredictResult predict_result(const ExecGraph& base, const ExecGraph& changed, int threads);
+/// Simulates both graphs and compares. `changed` has the tasks of `base` in the same order, with other durations; it is
+/// simulated with the interference that `base` shows. `threads` as everywhere.
+PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threads);
 
 /// Figures of a job whose step takes `step_ms` on GPUs called `device`.
 JobFigures job_figures(const Job& job, double step_ms, std::string_view device);
