@@ -34,9 +34,13 @@ LowerPlan all_blocks(const Program& program) {
   return plan;
 }
 
+/// When the GPU is done.
 int64_t end_of(const ExecGraph& graph) {
   const Timeline timeline = simulate(graph);
-  return timeline.end_ns.empty() ? 0 : *std::max_element(timeline.end_ns.begin(), timeline.end_ns.end());
+  int64_t end = 0;
+  for (uint32_t task = 0; task < graph.size(); ++task)
+    if (is_gpu_task(graph.kind[task])) end = std::max(end, timeline.end_ns[task]);
+  return end;
 }
 
 TEST(Lower, WithoutAChangeTheProgramRunsAsItsGraphDid) {
