@@ -25,6 +25,12 @@ double link_share(CommKind kind, double members) {
   return 1;
 }
 
+/// How often each byte passes through the GPU's own memory to be summed or copied, as NCCL's kernels do.
+double copy_share(CommKind kind) {
+  if (kind == CommKind::kPointToPoint) return 0;
+  return kind == CommKind::kAllReduce ? 1 : 0.5;
+}
+
 double ring_steps(CommKind kind, double members) {
   if (kind == CommKind::kPointToPoint) return 1;
   return (kind == CommKind::kAllReduce ? 2 : 1) * (members - 1);
@@ -47,17 +53,21 @@ struct Observation {
   bool matched;  ///< the split into waiting and transfer was measured
 };
 
-/// Non-negative least squares on relative errors for two unknowns, by coordinate descent.
-std::array<double, 2> fit_non_negative(const std::vector<std::array<double, 2>>& rows,
-                                       const std::vector<double>& values) {
-  constexpr int kSweeps = 2000;
-  std::array<double, 2> x{0, 0};
+/// Start, bytes over the links, bytes through the GPU's own memory.
+using Row = std::array<double, 3>;
+
+/// Non-negative least squares on relative errors, by coordinate descent; columns from `columns` on stay 0.
+Row fit_non_negative(const std::vector<Row>& rows, const std::vector<double>& values, size_t columns) {
+  constexpr int kSweeps = 5000;
+  Row x{0, 0, 0};
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
-    for (int j = 0; j < 2; ++j) {
+    for (size_t j = 0; j < columns; ++j) {
       double numerator = 0, denominator = 0;
       for (size_t i = 0; i < rows.size(); ++i) {
         const double weight = 1 / (values[i] * values[i]);
-        const double rest = values[i] - rows[i][1 - j] * x[1 - j];
+        double rest = values[i];
+        for (size_t k = 0; k < columns; ++k)
+          if (k != j) rest -= rows[i][k] * x[k];
         numerator += weight * rows[i][j] * rest;
         denominator += weight * rows[i][j] * rows[i][j];
       }
@@ -67,42 +77,66 @@ std::array<double, 2> fit_non_negative(const std::vector<std::array<double, 2>>&
   return x;
 }
 
-/// Latency and bandwidth of one tier. A trace shows few group sizes, from which start and hop cannot be told apart:
-/// their proportion stays that of the default tier.
-void fit_tier(const std::vector<Observation>& observations, bool fabric, Tier* tier) {
-  const double hop_share = tier->hop_us / tier->latency_us;
-  std::vector<std::array<double, 2>> rows;
-  std::vector<double> values;
-  for (const Observation& seen : observations) {
-    const auto members = static_cast<double>(seen.span.members);
-    const double cards = fabric ? static_cast<double>(seen.span.per_node) : 1;
-    rows.push_back({1 + hop_share * latency_steps(seen.kind, members, seen.bytes) / cards,
-                    seen.bytes * link_share(seen.kind, members) / kBytesPerUsOfGb / cards});
-    values.push_back(seen.us);
-  }
-  if (rows.empty()) return;
-  // Waiting that could not be told from transfer only ever adds: what lies far above the fit is left out, and again.
+/// Fits, leaves out what lies far above, and fits again: waiting that could not be told from transfer only ever adds.
+Row fit_lower_side(const std::vector<Observation>& observations, const std::vector<Row>& rows,
+                   const std::vector<double>& values, size_t columns) {
   constexpr double kFarAbove = 1.15;
-  std::array<double, 2> x = fit_non_negative(rows, values);
-  auto fitted = [&](size_t i) { return rows[i][0] * x[0] + rows[i][1] * x[1]; };
-  for (int round = 0; round < 4; ++round) {
-    std::vector<std::array<double, 2>> kept_rows;
+  constexpr int kRounds = 4;
+  Row x = fit_non_negative(rows, values, columns);
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<Row> kept_rows;
     std::vector<double> kept_values;
     for (size_t i = 0; i < rows.size(); ++i) {
-      if (!observations[i].matched && values[i] > kFarAbove * fitted(i)) continue;
+      const double fitted = rows[i][0] * x[0] + rows[i][1] * x[1] + rows[i][2] * x[2];
+      if (!observations[i].matched && values[i] > kFarAbove * fitted) continue;
       kept_rows.push_back(rows[i]);
       kept_values.push_back(values[i]);
     }
     if (kept_rows.size() < rows.size() / 2) break;
-    x = fit_non_negative(kept_rows, kept_values);
+    x = fit_non_negative(kept_rows, kept_values, columns);
   }
+  return x;
+}
+
+/// True when the kinds of large transfers can tell links and memory apart.
+bool has_several_kinds(const std::vector<Observation>& observations) {
+  constexpr double kLargeBytes = 8 << 20;
+  bool reduces = false, others = false;
+  for (const Observation& seen : observations) {
+    if (seen.bytes < kLargeBytes) continue;
+    (seen.kind == CommKind::kAllReduce ? reduces : others) = true;
+  }
+  return reduces && others;
+}
+
+/// Latency and bandwidth of one tier. A trace shows few group sizes, from which start and hop cannot be told apart:
+/// their proportion stays that of the default tier. What a GPU's own memory costs is known
+/// already when the fabric is fitted.
+void fit_tier(const std::vector<Observation>& observations, bool fabric, Network* network) {
+  Tier* tier = fabric ? &network->fabric : &network->node;
+  const double hop_share = tier->hop_us / tier->latency_us;
+  std::vector<Row> rows;
+  std::vector<double> values;
+  for (const Observation& seen : observations) {
+    const auto members = static_cast<double>(seen.span.members);
+    const double cards = fabric ? static_cast<double>(seen.span.per_node) : 1;
+    const double copied = seen.bytes * copy_share(seen.kind) / kBytesPerUsOfGb;
+    rows.push_back({1 + hop_share * latency_steps(seen.kind, members, seen.bytes) / cards,
+                    seen.bytes * link_share(seen.kind, members) / kBytesPerUsOfGb / cards, fabric ? 0 : copied});
+    values.push_back(std::max(1e-3, seen.us - (fabric ? copied * network->copy_us_per_kb : 0)));
+  }
+  if (rows.empty()) return;
+  Row x = fit_lower_side(observations, rows, values, !fabric && has_several_kinds(observations) ? 3 : 2);
+  if (x[1] <= 0) x = fit_lower_side(observations, rows, values, 2);
   if (x[1] <= 0) return;
   tier->latency_us = x[0];
   tier->hop_us = x[0] * hop_share;
   tier->gb_per_s = 1 / x[1];
+  if (!fabric) network->copy_us_per_kb = x[2];
   tier->observations = static_cast<int>(rows.size());
   double error = 0;
-  for (size_t i = 0; i < rows.size(); ++i) error += std::abs(fitted(i) - values[i]) / values[i];
+  for (size_t i = 0; i < rows.size(); ++i)
+    error += std::abs(rows[i][0] * x[0] + rows[i][1] * x[1] + rows[i][2] * x[2] - values[i]) / values[i];
   tier->error_pct = 100 * error / static_cast<double>(rows.size());
 }
 
@@ -121,7 +155,7 @@ double transfer_us(const Network& network, CommKind kind, double bytes, GroupSpa
     hop_us = network.fabric.hop_us / cards + network.node.hop_us * (1 - 1 / cards);
   }
   return tier.latency_us + hop_us * latency_steps(kind, members, bytes) +
-         bytes * link_share(kind, members) / kBytesPerUsOfGb / gb_per_s;
+         bytes / kBytesPerUsOfGb * (link_share(kind, members) / gb_per_s + copy_share(kind) * network.copy_us_per_kb);
 }
 
 GroupSpan span_of(const Job& job, CommScope scope, int64_t stage, int64_t peer_stage) {
@@ -213,8 +247,8 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
         .push_back({kind, static_cast<double>(bytes), span, times[times.size() / 2], matched});
   }
   Network network = defaults;
-  fit_tier(inside, false, &network.node);
-  fit_tier(between, true, &network.fabric);
+  fit_tier(inside, false, &network);
+  fit_tier(between, true, &network);
   return network;
 }
 

@@ -22,6 +22,7 @@ struct Tier {
 struct Network {
   Tier node;
   Tier fabric;
+  double copy_us_per_kb = 0;  ///< a collective's own copies and sums, per 1000 bytes and pass
 };
 
 /// Microseconds of a transfer among `span.members`; rings leave a node once per card that the members own there.
