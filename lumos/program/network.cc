@@ -112,7 +112,7 @@ bool has_several_kinds(const std::vector<Observation>& observations) {
 /// Latency and bandwidth of one tier. A trace shows few group sizes, from which start and hop cannot be told apart:
 /// their proportion stays that of the default tier. What a GPU's own memory costs is known
 /// already when the fabric is fitted.
-void fit_tier(const std::vector<Observation>& observations, bool fabric, Network* network) {
+void fit_tier(std::vector<Observation> observations, bool fabric, Network* network) {
   Tier* tier = fabric ? &network->fabric : &network->node;
   const double hop_share = tier->hop_us / tier->latency_us;
   std::vector<Row> rows;
@@ -126,6 +126,11 @@ void fit_tier(const std::vector<Observation>& observations, bool fabric, Network
     values.push_back(std::max(1e-3, seen.us - (fabric ? copied * network->copy_us_per_kb : 0)));
   }
   if (rows.empty()) return;
+  // Large messages alone would take the differences between kinds for latency: one small message of the default tier
+  // counts as seen.
+  observations.push_back({CommKind::kPointToPoint, 0, {2, 2}, tier->latency_us + tier->hop_us, true});
+  rows.push_back({1 + hop_share, 0, 0});
+  values.push_back(observations.back().us);
   Row x = fit_lower_side(observations, rows, values, !fabric && has_several_kinds(observations) ? 3 : 2);
   if (x[1] <= 0) x = fit_lower_side(observations, rows, values, 2);
   if (x[1] <= 0) return;
@@ -133,6 +138,7 @@ void fit_tier(const std::vector<Observation>& observations, bool fabric, Network
   tier->hop_us = x[0] * hop_share;
   tier->gb_per_s = 1 / x[1];
   if (!fabric) network->copy_us_per_kb = x[2];
+  rows.pop_back();
   tier->observations = static_cast<int>(rows.size());
   double error = 0;
   for (size_t i = 0; i < rows.size(); ++i)

@@ -195,7 +195,9 @@ class StagePlanner {
   }
 
   void put_layers(PassKey key, std::vector<PlacedBlock>& out) {
-    if (same_layers_) {
+    const bool recomputes = key.backward && target_.recompute_granularity == Recompute::kFull &&
+                            base_.recompute_granularity == Recompute::kNone;
+    if (same_layers_ && !recomputes) {
       put_all(donor_, like(key, donor_, false, false, false).layers, out);
       return;
     }
@@ -203,6 +205,8 @@ class StagePlanner {
     for (int64_t i = 0; i < layers_; ++i) {
       const PassBlocks& pass = like(key, donor_, true, false, false);
       if (pass.layers.empty()) return;
+      if (recomputes)
+        put(donor_, draw_.pick(like({false, key.microbatch, key.chunk}, donor_, true, false, false).layers), out);
       put(donor_, draw_.pick(pass.layers), out);
     }
   }
