@@ -68,6 +68,7 @@ class StagePlanner {
   }
 
   void pass(PassKey key, std::vector<PlacedBlock>& out) {
+    if (passes(donor_, key.backward).empty()) return;  // the traces show only forwards
     const bool entry_here =
         key.backward ? ends_.last && key.chunk + 1 == chunks(target_) : ends_.first && key.chunk == 0;
     const bool exit_here =
