@@ -30,6 +30,7 @@ const std::vector<ClusterField>& cluster_fields() {
       REAL(gpu.matrix_tflops),
       REAL(gpu.memory_gb_per_s),
       CONSTANT(gpu.gemm_peak_fraction),
+      CONSTANT(gpu.gemm_unaligned_fraction),
       CONSTANT(gpu.gemm_tile_start_us),
       CONSTANT(gpu.attention_peak_fraction),
       CONSTANT(gpu.memory_peak_fraction),

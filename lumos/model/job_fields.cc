@@ -126,6 +126,7 @@ const std::vector<JobField>& job_fields() {
       FIELD(attention_dropout),
       FIELD(params_dtype),
       FIELD(optimizer),
+      FIELD(clip_grad),
       FIELD(use_flash_attn),
       FIELD(bias_gelu_fusion),
       FIELD(bias_dropout_fusion),
