@@ -43,7 +43,7 @@ double start_value(const Cluster& cluster, const std::string& name) {
 /// constant.
 std::pair<double, double> bounds(const std::string& name, double start) {
   if (name.ends_with("_fraction")) return {0.1, 0.95};
-  if (name.ends_with("_gb_per_s")) return {start / 4, start * 1.5};
+  if (name.ends_with("gb_per_s")) return {start / 4, start * 1.1};
   return {start / 10, start * 10};
 }
 
@@ -198,7 +198,10 @@ Result<Calibration> calibrate_collectives(const Cluster& cluster, const std::vec
     const MeasuredCollective& seen = used[row];
     return collective_us({CollectiveKind::kAllReduce, seen.size_bytes, {seen.num_gpus, seen.num_gpus}}, candidate);
   };
-  return calibrate(cluster, {"reduce_gb_per_s", "node.gb_per_s", "node.latency_us", "node.hop_us"}, data);
+  return calibrate(cluster,
+                   {"reduce_gb_per_s", "node.gb_per_s", "node.latency_us", "node.low_latency_us",
+                    "node.low_latency_fraction", "node.hop_us"},
+                   data);
 }
 
 }  // namespace lumos

@@ -39,9 +39,13 @@ const std::vector<ClusterField>& cluster_fields() {
       CONSTANT(host.step_us),
       CONSTANT(node.gb_per_s),
       CONSTANT(node.latency_us),
+      CONSTANT(node.low_latency_us),
+      CONSTANT(node.low_latency_fraction),
       CONSTANT(node.hop_us),
       CONSTANT(fabric.gb_per_s),
       CONSTANT(fabric.latency_us),
+      CONSTANT(fabric.low_latency_us),
+      CONSTANT(fabric.low_latency_fraction),
       CONSTANT(fabric.hop_us),
   };
 #undef REAL

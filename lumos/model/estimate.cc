@@ -56,14 +56,21 @@ ChunkWork chunk_work(const Job& job, const Cluster& cluster, const PassTimes& pa
   return work;
 }
 
-/// One message between stages. Tensor-parallel ranks of a stage that shares parts of the sequence send their part only;
-/// others send the whole activation each.
+/// One message between stages. Tensor-parallel ranks that each hold a part of the sequence send their part; others send
+/// the whole activation each, or a part each that their stage gathers again.
 double message_us(const Job& job, const Cluster& cluster) {
   if (job.pipeline_model_parallel_size == 1) return 0;
-  const double parts = job.sequence_parallel ? static_cast<double>(job.tensor_model_parallel_size) : 1;
   const double bytes =
       static_cast<double>(job.seq_length * job.micro_batch_size * job.hidden_size * element_bytes(job));
-  return collective_us({CollectiveKind::kSendRecv, bytes / parts, pipeline_neighbours(job, cluster)}, cluster);
+  const bool in_parts = job.sequence_parallel || job.scatter_gather_tensors_in_pipeline;
+  const double parts = in_parts ? static_cast<double>(job.tensor_model_parallel_size) : 1;
+  double time_us =
+      collective_us({CollectiveKind::kSendRecv, bytes / parts, pipeline_neighbours(job, cluster)}, cluster);
+  if (in_parts && !job.sequence_parallel) {
+    time_us +=
+        collective_us({CollectiveKind::kAllGather, bytes, axis_group(job, cluster, ParallelAxis::kTensor)}, cluster);
+  }
+  return time_us;
 }
 
 /// What one stage did in the whole step.

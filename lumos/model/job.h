@@ -80,7 +80,8 @@ struct Job {
   bool overlap_param_gather = false;
   bool overlap_p2p_comm = false;
   bool batch_p2p_sync = true;
-  int64_t ddp_bucket_size = 0;  ///< parameters per gradient bucket; 0: Megatron's own choice
+  bool scatter_gather_tensors_in_pipeline = false;  ///< TP ranks send a part each and gather it in their node
+  int64_t ddp_bucket_size = 0;                      ///< parameters per gradient bucket; 0: Megatron's own choice
   Recompute recompute_granularity = Recompute::kNone;
   RecomputeMethod recompute_method = RecomputeMethod::kUniform;
   int64_t recompute_num_layers = 1;

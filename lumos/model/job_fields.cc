@@ -154,6 +154,7 @@ const std::vector<JobField>& job_fields() {
       FIELD(overlap_param_gather),
       FIELD(overlap_p2p_comm),
       FIELD(batch_p2p_sync),
+      FIELD(scatter_gather_tensors_in_pipeline),
       FIELD(ddp_bucket_size),
       FIELD(recompute_granularity),
       FIELD(recompute_method),
