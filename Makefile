@@ -1,3 +1,73 @@
+# What people and the CI call. CMake does the work; see README.md.
+BUILD ?= build
+CMAKE_FLAGS ?=
+NINJA = ninja -C $(BUILD)
+# Data outside the repository: public traces and measurements that some tests and tables read.
+export LUMOS_DATA ?= $(abspath ../shared)
+
+.PHONY: build demo test dist accuracy bench format check sanitize fuzz docs golden clean
+
 build:
-	cmake -S . -B build -G Ninja >/dev/null && ninja -C build
-.PHONY: build
+	@scripts/install-deps build
+	@cmake -S . -B $(BUILD) -G Ninja -DLUMOS_TESTS=OFF $(CMAKE_FLAGS) >/dev/null
+	@$(NINJA) lumos
+
+demo: build
+	@$(BUILD)/lumos demo --out $(BUILD)/demo.json
+	$(BUILD)/lumos replay $(BUILD)/demo.json
+
+test:
+	@scripts/install-deps test
+	@cmake -S . -B $(BUILD) -G Ninja -DLUMOS_TESTS=ON $(CMAKE_FLAGS) >/dev/null
+	@$(NINJA)
+	@scripts/run-tests $(BUILD)
+
+# A relocatable archive: dist/lumos-VERSION-linux-ARCH.tar.gz.
+dist:
+	@scripts/install-deps build
+	@scripts/make-dist
+
+# Replays every trace under $LUMOS_DATA/traces and rewrites docs/accuracy.md.
+accuracy: build
+	@scripts/accuracy $(BUILD)/lumos
+
+bench:
+	@scripts/install-deps test
+	@cmake -S . -B build-bench -G Ninja -DLUMOS_TESTS=OFF -DLUMOS_BENCH=ON $(CMAKE_FLAGS) >/dev/null
+	@ninja -C build-bench
+	@scripts/run-bench build-bench
+
+format:
+	@scripts/check-format --fix
+
+check:
+	@scripts/install-deps check
+	@scripts/check-format
+	@scripts/check-layout
+
+# The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize:
+	@scripts/install-deps test
+	@cmake -S . -B build-sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLUMOS_SANITIZE=address,undefined >/dev/null
+	@ninja -C build-sanitize
+	@scripts/run-tests build-sanitize
+
+# Every fuzz target for FUZZ_SECONDS, with sanitizers; needs clang.
+FUZZ_SECONDS ?= 60
+fuzz:
+	@scripts/install-deps fuzz
+	@scripts/run-fuzz $(FUZZ_SECONDS)
+
+# What the program writes about itself: docs/commands.md, docs/schemas, the output in README.md.
+docs: build
+	@$(BUILD)/lumos reference >docs/commands.md
+	@mkdir -p docs/schemas
+	@$(BUILD)/lumos schemas docs/schemas
+	@scripts/update-readme --lumos $(BUILD)/lumos
+
+# Rewrites the expected text of the golden sessions; read the difference before committing it.
+golden: build
+	@scripts/golden --update --lumos $(BUILD)/lumos tests/golden/*.session
+
+clean:
+	rm -rf build build-bench build-dist build-fuzz build-sanitize dist

@@ -50,6 +50,8 @@ class JsonWriter {
   /// Int64 thousandths with three places: nanoseconds as the microseconds of a trace, at any magnitude.
   JsonWriter& thousandths(int64_t units);
   JsonWriter& null();
+  /// A value that is JSON text already, as written by another JsonWriter.
+  JsonWriter& raw(std::string_view json) { return token(json); }
 
   template <class T>
   JsonWriter& member(std::string_view name, const T& what) {

@@ -39,19 +39,18 @@ tl::unexpected<Error> fail(ErrorKind kind, fmt::format_string<Args...> format, A
 }  // namespace lumos
 
 /// The value of a Result, or return its error from the enclosing function.
-#define TRY(expression)                                                          \
-  ({                                                                             \
-    auto&& try_result_ = (expression);                                           \
+#define TRY(expression)                                                                      \
+  ({                                                                                         \
+    auto&& try_result_ = (expression);                                                       \
     if (!try_result_) return tl::unexpected<::lumos::Error>(std::move(try_result_).error()); \
-    std::move(try_result_).value();                                              \
+    std::move(try_result_).value();                                                          \
   })
 
 /// The same for a Status, which has no value.
-#define TRY_STATUS(expression)                                                   \
-  do {                                                                           \
-    auto&& try_status_ = (expression);                                           \
+#define TRY_STATUS(expression)                                                               \
+  do {                                                                                       \
+    auto&& try_status_ = (expression);                                                       \
     if (!try_status_) return tl::unexpected<::lumos::Error>(std::move(try_status_).error()); \
   } while (0)
 
-#define CHECK(condition) \
-  ((condition) ? void(0) : ::lumos::check_failed(#condition, __FILE__, __LINE__))
+#define CHECK(condition) ((condition) ? void(0) : ::lumos::check_failed(#condition, __FILE__, __LINE__))

@@ -37,9 +37,10 @@ struct Lane {
   bool is_gpu = false;
   NameId pid_text = kNoName;  ///< as written in the file
   NameId tid_text = kNoName;
-  int64_t pid = -1;  ///< process of a thread; device of a stream
-  int64_t tid = -1;  ///< thread id; stream id of a stream
-  NameId label = kNoName;  ///< thread_name metadata, if any
+  int64_t pid = -1;          ///< process of a thread; device of a stream
+  int64_t tid = -1;          ///< thread id; stream id of a stream
+  NameId label = kNoName;    ///< thread_name metadata, if any
+  NameId process = kNoName;  ///< process_name metadata, if any
 };
 
 /// Kernel, copy and fill details (args of GPU rows). -1 or 0 where the file is silent.
@@ -48,10 +49,12 @@ struct GpuDetail {
   int32_t block[3] = {0, 0, 0};
   int32_t registers_per_thread = 0;
   int32_t shared_memory_bytes = 0;
-  int64_t bytes = 0;                 ///< copies and fills
-  int64_t graph_node = -1;           ///< "graph node id" of newest traces
-  uint32_t collective = kNoIndex;    ///< index into EventTable::collectives
-  float occupancy_pct = -1;          ///< "est. achieved occupancy %"
+  int64_t bytes = 0;               ///< copies and fills
+  int64_t graph_node = -1;         ///< "graph node id" of newest traces
+  uint32_t collective = kNoIndex;  ///< index into EventTable::collectives
+  float occupancy_pct = -1;        ///< "est. achieved occupancy %"
+
+  bool operator==(const GpuDetail&) const = default;
 };
 
 /// Operator details (args of cpu_op rows). Texts are the raw JSON arrays, interned.
@@ -60,13 +63,15 @@ struct OpDetail {
   NameId input_types = kNoName;
   NameId concrete_inputs = kNoName;
   int32_t fwd_thread = -1;
-  int64_t sequence = -1;             ///< "Sequence number"
-  uint32_t collective = kNoIndex;    ///< record_param_comms
+  int64_t sequence = -1;           ///< "Sequence number"
+  uint32_t collective = kNoIndex;  ///< record_param_comms
+
+  bool operator==(const OpDetail&) const = default;
 };
 
 /// Collective metadata, on kernels and on record_param_comms.
 struct CollectiveDetail {
-  NameId collective = kNoName;   ///< "allreduce", "_allgather_base", "send" ...
+  NameId collective = kNoName;  ///< "allreduce", "_allgather_base", "send" ...
   NameId dtype = kNoName;
   NameId group_name = kNoName;   ///< "Process Group Name"
   NameId group_desc = kNoName;   ///< "Process Group Description"
@@ -75,7 +80,7 @@ struct CollectiveDetail {
   NameId out_split = kNoName;
   int64_t in_elements = -1;
   int64_t out_elements = -1;
-  int64_t sequence = -1;         ///< "Seq"
+  int64_t sequence = -1;  ///< "Seq"
   int32_t group_size = -1;
   int32_t src_rank = -1;
   int32_t dst_rank = -1;
@@ -134,12 +139,12 @@ struct TraceInfo {
   std::string trace_name;
   std::vector<ProcessGroup> groups;
   std::vector<DeviceProperties> devices;
-  int64_t base_ns = 0;             ///< baseTimeNanoseconds
+  int64_t base_ns = 0;  ///< baseTimeNanoseconds
   uint64_t decoded_bytes = 0;
-  uint64_t events = 0;             ///< rows of traceEvents seen, all phases
-  uint64_t left_out_python = 0;    ///< python_function rows, not needed
-  uint64_t left_out_flows = 0;     ///< launch flows: correlation says the same
-  uint64_t left_out_other = 0;     ///< metadata, counters, markers and unknown categories
+  uint64_t events = 0;           ///< rows of traceEvents seen, all phases
+  uint64_t left_out_python = 0;  ///< python_function rows, not needed
+  uint64_t left_out_flows = 0;   ///< launch flows: correlation says the same
+  uint64_t left_out_other = 0;   ///< metadata, counters, markers and unknown categories
   bool truncated = false;
   std::vector<ReadIssue> issues;
 
@@ -153,11 +158,11 @@ struct EventTable {
   std::vector<int64_t> ts_ns;
   std::vector<int64_t> dur_ns;
   std::vector<NameId> name;
-  std::vector<uint32_t> lane;         ///< index into lanes
+  std::vector<uint32_t> lane;  ///< index into lanes
   std::vector<EventKind> kind;
   std::vector<int64_t> correlation;   ///< -1: none. GPU rows, runtime calls, cuda_sync rows
   std::vector<uint32_t> external_id;  ///< 0: none
-  std::vector<uint32_t> detail;       ///< index into gpu, ops or syncs, by kind; kNoIndex: none
+  std::vector<uint32_t> detail;       ///< index into gpu, ops or syncs, by kind; kNoIndex: none. Equal rows share one
 
   std::vector<Lane> lanes;
   std::vector<GpuDetail> gpu;

@@ -1,0 +1,20 @@
+// The command table: one line per command.
+#include "lumos/cli/command.h"
+#include "lumos/cli/completion.h"
+#include "lumos/cli/demo.h"
+#include "lumos/cli/help.h"
+#include "lumos/cli/inspect.h"
+#include "lumos/cli/replay.h"
+#include "lumos/cli/schemas.h"
+
+namespace lumos {
+
+std::vector<Command> make_commands() {
+  return {
+      inspect_command(), replay_command(), demo_command(), completion_command(), schemas_command(), reference_command(),
+  };
+}
+
+std::string_view version() { return LUMOS_VERSION; }
+
+}  // namespace lumos

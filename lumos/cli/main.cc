@@ -1,0 +1,56 @@
+// The program `lumos`: words to a command, its error to stderr and to an exit code.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "lumos/cli/command.h"
+#include "lumos/cli/parse.h"
+
+namespace {
+
+using namespace lumos;
+
+// Nothing needs undoing: results are written beside their final name first. Only async-signal-safe calls here.
+extern "C" void on_interrupt(int) {
+  constexpr char kMessage[] = "\nlumos: interrupted\n";
+  if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(130);
+  _exit(static_cast<int>(ErrorKind::kInterrupted));
+}
+
+int report(const Error& error) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "lumos: %s\n", error.message.c_str());
+  return static_cast<int>(error.kind);
+}
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void note(std::string_view text) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "lumos: %.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+Status run(const std::vector<std::string>& words) {
+  const std::vector<Command> commands = make_commands();
+  const Invocation invocation = TRY(parse_command_line(commands, words));
+  Console console{print, note};
+  if (invocation.command != nullptr) {
+    TRY_STATUS(invocation.command->run(console));
+  } else {
+    print(invocation.text);
+  }
+  // A full disk shows only when the last bytes leave the buffer.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) return fail(ErrorKind::kFailed, "cannot write to stdout");
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGINT, on_interrupt);
+  const Status status = run(std::vector<std::string>(argv + 1, argv + argc));
+  return status ? 0 : report(status.error());
+}

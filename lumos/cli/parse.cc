@@ -1,0 +1,95 @@
+#include "lumos/cli/parse.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "lumos/base/suggest.h"
+#include "lumos/cli/help.h"
+
+namespace lumos {
+
+namespace {
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known) {
+  const std::string_view near = nearest(word, known);
+  return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
+const Command* find(const std::vector<Command>& commands, std::string_view name) {
+  for (const Command& command : commands) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+Result<const Command*> named(const std::vector<Command>& commands, std::string_view name) {
+  if (const Command* command = find(commands, name)) return command;
+  std::vector<std::string_view> known;
+  for (const Command& command : commands) known.push_back(command.name);
+  return fail(ErrorKind::kUsage, "there is no command '{}'{} 'lumos --help' lists the commands", name,
+              did_you_mean(name, known).empty() ? ";" : did_you_mean(name, known));
+}
+
+void declare(CLI::App& app, const Option& option) {
+  CLI::Option* declared = std::visit(
+      [&](auto* target) -> CLI::Option* {
+        if constexpr (std::is_same_v<decltype(target), bool*>) {
+          return app.add_flag(option.name, *target);
+        } else {
+          return app.add_option(option.name, *target);
+        }
+      },
+      option.target);
+  // A list option takes one value each time it is given, so that it does not swallow the paths after it.
+  if (option.is_list() && !option.is_positional()) declared->allow_extra_args(false);
+  if (option.required) declared->required();
+  if (!option.choices.empty()) declared->check(CLI::IsMember(option.choices));
+}
+
+Status reject_unknown(const Command& command, const std::vector<std::string>& remaining) {
+  if (remaining.empty()) return {};
+  const std::string& word = remaining.front();
+  std::vector<std::string_view> known;
+  for (const Option& option : command.options) {
+    if (!option.is_positional()) known.push_back(option.name);
+  }
+  const std::string name = word.substr(0, word.find('='));
+  const bool is_option = word.starts_with('-');
+  return fail(ErrorKind::kUsage, "{}: {} '{}'{}", command.name, is_option ? "no such option" : "unexpected argument",
+              is_option ? name : word, is_option ? did_you_mean(name, known) : "");
+}
+
+}  // namespace
+
+Result<Invocation> parse_command_line(const std::vector<Command>& commands, const std::vector<std::string>& words) {
+  if (words.empty()) return fail(ErrorKind::kUsage, "no command given; 'lumos --help' lists the commands");
+  if (words[0] == "--version") return Invocation{nullptr, fmt::format("lumos {}\n", version())};
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    if (words.size() == 1 || words[0] != "help") return Invocation{nullptr, overview(commands)};
+    return Invocation{nullptr, command_help(*TRY(named(commands, words[1])))};
+  }
+  const Command& command = *TRY(named(commands, words[0]));
+  std::vector<std::string> rest(words.begin() + 1, words.end());
+  // Help wins wherever it stands, as users add it to a line that does not work.
+  for (const std::string& word : rest) {
+    if (word == "--") break;
+    if (word == "--help" || word == "-h") return Invocation{nullptr, command_help(command)};
+  }
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  try {
+    for (const Option& option : command.options) declare(app, option);
+    std::reverse(rest.begin(), rest.end());  // CLI11 takes words from the back.
+    app.parse(rest);
+  } catch (const CLI::RequiredError& error) {
+    TRY_STATUS(reject_unknown(command, app.remaining()));
+    return fail(ErrorKind::kUsage, "{}: {}; see 'lumos {} --help'", command.name, error.what(), command.name);
+  } catch (const CLI::Error& error) {
+    return fail(ErrorKind::kUsage, "{}: {}; see 'lumos {} --help'", command.name, error.what(), command.name);
+  }
+  TRY_STATUS(reject_unknown(command, app.remaining()));
+  return Invocation{&command, ""};
+}
+
+}  // namespace lumos

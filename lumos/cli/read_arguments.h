@@ -1,0 +1,25 @@
+// The arguments of every command that reads traces: paths, --strict, --rank-regex, --threads; and the reading itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lumos/cli/command.h"
+#include "lumos/trace/reader.h"
+
+namespace lumos {
+
+struct ReadArguments {
+  std::vector<std::string> paths;
+  bool strict = false;
+  std::string rank_regex;
+  int64_t threads = 0;
+};
+
+/// Adds the options that store into `arguments`; PATH... comes first, the rest last.
+void add_read_options(Command& command, ReadArguments& arguments);
+
+/// Reads the traces. Files that fail while others can be read are noted on the console and in the result.
+Result<TraceSet> read_for(const ReadArguments& arguments, Console& console);
+
+}  // namespace lumos

@@ -1,0 +1,24 @@
+// `--steps A-B`: the steps that a user chose by the number in their name.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "lumos/base/result.h"
+#include "lumos/graph/exec_graph.h"
+
+namespace lumos {
+
+struct StepRange {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
+/// "4" or "4-6". Errors: kUsage.
+Result<StepRange> parse_step_range(std::string_view text);
+
+/// Chooses the steps of every rank whose number (the 4 of "ProfilerStep#4") is in the range, and no others.
+/// Errors: kUsage when a rank has none, with those that it has.
+Status choose_steps(ExecGraph& graph, StepRange range);
+
+}  // namespace lumos

@@ -1,0 +1,107 @@
+#include "lumos/graph/rank_steps.h"
+
+#include <algorithm>
+
+namespace lumos {
+
+namespace {
+
+// A step more than this many times the median is an odd one: evaluation, a checkpoint, garbage collection.
+constexpr int64_t kOddFactor = 3;
+constexpr size_t kStepsToKnowOddOnes = 4;
+
+std::vector<uint32_t> step_rows(const EventTable& table, const HostProgram& host) {
+  std::vector<uint32_t> rows;
+  for (uint32_t row = 0; row < table.size(); ++row) {
+    if (table.kind[row] != EventKind::kAnnotation || table.name_of(row).substr(0, 12) != "ProfilerStep") continue;
+    if (host.segment_of_row[row] == kNoIndex) continue;
+    rows.push_back(row);
+  }
+  std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
+    if (table.ts_ns[a] != table.ts_ns[b]) return table.ts_ns[a] < table.ts_ns[b];
+    return table.dur_ns[a] != table.dur_ns[b] ? table.dur_ns[a] > table.dur_ns[b] : a < b;
+  });
+  // Some programs mark a step twice, one mark inside the other: the outer one counts.
+  std::vector<uint32_t> outer;
+  for (uint32_t row : rows) {
+    if (outer.empty() || table.ts_ns[row] >= table.end_ns(outer.back())) outer.push_back(row);
+  }
+  return outer;
+}
+
+uint32_t last_segment_of(const EventTable& table, const HostProgram& host, uint32_t row) {
+  const uint32_t first = host.segment_of_row[row];
+  const HostThread& thread = host.threads[host.segments[first].thread];
+  const auto begin = host.segments.begin() + first;
+  const auto end = host.segments.begin() + thread.end_segment;
+  const int64_t until = table.end_ns(row);
+  const auto it = std::partition_point(begin, end, [&](const HostSegment& s) { return s.start_ns < until; });
+  return static_cast<uint32_t>(it - host.segments.begin()) - 1;
+}
+
+void find_last_works(const RankPrograms& p, StepRows& step) {
+  for (uint32_t s = 0; s < p.gpu.streams(); ++s) {
+    uint32_t last = kNoIndex;
+    for (uint32_t w = p.gpu.stream_begin[s]; w < p.gpu.stream_begin[s + 1]; ++w) {
+      const int64_t launched = p.launch_ns(p.gpu.work[w]);
+      if (launched >= step.start_ns && launched < step.end_ns) last = w;
+    }
+    if (last != kNoIndex) step.last_works.push_back(last);
+  }
+}
+
+int64_t length_of(const RankPrograms& p, const StepRows& step) {
+  int64_t end = step.end_ns;
+  for (uint32_t w : step.last_works) end = std::max(end, p.gpu.work[w].end_ns);
+  return end - step.start_ns;
+}
+
+// GPU work of the first step that began before the recording has no launch in the trace.
+bool began_before_recording(const RankPrograms& p, const StepRows& step) {
+  for (const GpuWork& work : p.gpu.work) {
+    if (work.call == kNoIndex && work.start_ns >= step.start_ns && work.start_ns < step.end_ns) return true;
+  }
+  return false;
+}
+
+void choose(const RankPrograms& p, std::vector<StepRows>& steps) {
+  if (steps.size() > 1 && began_before_recording(p, steps.front())) {
+    steps.front().chosen = false;
+    steps.front().left_out_reason = "its launches began before the recording";
+  }
+  std::vector<int64_t> lengths;
+  for (const StepRows& step : steps) {
+    if (step.chosen) lengths.push_back(length_of(p, step));
+  }
+  if (lengths.size() < kStepsToKnowOddOnes) return;
+  std::nth_element(lengths.begin(), lengths.begin() + lengths.size() / 2, lengths.end());
+  const int64_t median = lengths[lengths.size() / 2];
+  for (StepRows& step : steps) {
+    if (!step.chosen || length_of(p, step) <= kOddFactor * median) continue;
+    step.chosen = false;
+    step.left_out_reason = "more than three times as long as the median step";
+  }
+}
+
+}  // namespace
+
+std::vector<StepRows> find_steps(const RankPrograms& programs) {
+  const EventTable& table = *programs.table;
+  const std::vector<uint32_t> rows = step_rows(table, programs.host);
+  std::vector<StepRows> steps;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    StepRows step;
+    step.name = std::string(table.name_of(rows[i]));
+    step.first_segment = programs.host.segment_of_row[rows[i]];
+    step.last_segment = last_segment_of(table, programs.host, rows[i]);
+    step.start_ns = table.ts_ns[rows[i]];
+    step.followed = i + 1 < rows.size();
+    step.end_ns = step.followed ? table.ts_ns[rows[i + 1]] : table.end_ns(rows[i]);
+    find_last_works(programs, step);
+    steps.push_back(std::move(step));
+  }
+  choose(programs, steps);
+  return steps;
+}
+
+}  // namespace lumos

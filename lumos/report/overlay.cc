@@ -1,0 +1,98 @@
+#include "lumos/report/overlay.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lumos/report/busy.h"
+#include "lumos/report/utilisation.h"
+
+namespace lumos {
+
+namespace {
+
+int64_t element_bytes(std::string_view dtype) {
+  // Names of PyTorch's ScalarType, as NCCL's metadata prints them.
+  static constexpr std::pair<std::string_view, int64_t> kSizes[] = {
+      {"Float", 4},        {"Half", 2},          {"BFloat16", 2},    {"Double", 8}, {"Long", 8},
+      {"Int", 4},          {"Short", 2},         {"Char", 1},        {"Byte", 1},   {"Bool", 1},
+      {"ComplexFloat", 8}, {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}, {"UInt32", 4}, {"UInt64", 8}};
+  for (const auto& [name, bytes] : kSizes) {
+    if (name == dtype) return bytes;
+  }
+  return 0;
+}
+
+CounterCurve percent_curve(const char* name, const std::vector<double>& shares, Window window, int64_t interval_ns) {
+  CounterCurve curve;
+  curve.name = name;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    curve.points.push_back({window.start_ns + static_cast<int64_t>(i) * interval_ns, 100 * shares[i]});
+  }
+  if (!curve.points.empty()) curve.points.push_back({window.end_ns, 0});
+  return curve;
+}
+
+CounterCurve bandwidth_curve(const EventTable& table, Window window) {
+  std::map<int64_t, double> change_at;  // bytes per nanosecond, which are GB/s
+  for (size_t row = 0; row < table.size(); ++row) {
+    const CollectiveDetail* collective = is_gpu_work(table.kind[row]) ? table.collective_detail(row) : nullptr;
+    if (collective == nullptr || table.dur_ns[row] <= 0) continue;
+    if (table.end_ns(row) <= window.start_ns || table.ts_ns[row] >= window.end_ns) continue;
+    const double rate =
+        static_cast<double>(collective_bytes(table, *collective)) / static_cast<double>(table.dur_ns[row]);
+    if (rate <= 0) continue;
+    change_at[table.ts_ns[row]] += rate;
+    change_at[table.end_ns(row)] -= rate;
+  }
+  CounterCurve curve;
+  curve.name = "communication GB/s";
+  double rate = 0;
+  for (const auto& [ts_ns, change] : change_at) {
+    rate += change;
+    curve.points.push_back({ts_ns, std::max(0.0, rate)});
+  }
+  return curve;
+}
+
+}  // namespace
+
+int64_t collective_bytes(const EventTable& table, const CollectiveDetail& collective) {
+  const int64_t elements = std::max(collective.in_elements, collective.out_elements);
+  return elements > 0 ? elements * element_bytes(table.text(collective.dtype)) : 0;
+}
+
+std::vector<CounterCurve> counter_curves(const EventTable& table, Window window) {
+  const Utilisation curves = utilisation(busy_intervals(table), window);
+  std::vector<CounterCurve> result = {percent_curve("SM utilisation %", curves.busy, window, curves.interval_ns),
+                                      percent_curve("SMs filled %", curves.weighted, window, curves.interval_ns),
+                                      bandwidth_curve(table, window)};
+  std::erase_if(result, [](const CounterCurve& curve) { return curve.points.empty(); });
+  return result;
+}
+
+void add_critical_path(const ExecGraph& graph, uint32_t rank_index, const CriticalPath& path, ChromeOptions& options) {
+  const RankTasks& rank = graph.ranks[rank_index];
+  options.arrows.clear();
+  options.critical.assign(rank.table->size(), 0);
+  uint32_t previous = kNoIndex;
+  for (const PathPiece& piece : path.pieces) {
+    const bool own = piece.task >= rank.first_task && piece.task < rank.end_task;
+    const uint32_t row = own ? graph.event[piece.task] : kNoIndex;
+    if (row == kNoIndex || piece.edge != kNoIndex) continue;
+    options.critical[row] = 1;
+    if (previous != kNoIndex && graph.processor[previous] != graph.processor[piece.task]) {
+      RowArrow arrow;
+      arrow.from_row = graph.event[previous];
+      arrow.to_row = row;
+      // A launch leads to its kernel from its start, other pieces from their end.
+      arrow.to_ns = graph.measured_start_ns[piece.task];
+      arrow.from_ns = std::min(measured_end_ns(graph, rank, previous), arrow.to_ns);
+      arrow.from_ns = std::max(arrow.from_ns, graph.measured_start_ns[previous]);
+      arrow.label = path_cause_name(piece.cause);
+      options.arrows.push_back(std::move(arrow));
+    }
+    previous = piece.task;
+  }
+}
+
+}  // namespace lumos

@@ -1,0 +1,27 @@
+// What is drawn on top of a trace file: curves of utilisation and communication bandwidth, and the critical path as
+// arrows. Made from tables and paths; handed to trace/chrome_writer.
+#pragma once
+
+#include <vector>
+
+#include "lumos/graph/exec_graph.h"
+#include "lumos/report/critical_path.h"
+#include "lumos/report/steps.h"
+#include "lumos/trace/chrome_writer.h"
+#include "lumos/trace/counter_curve.h"
+#include "lumos/trace/event_table.h"
+
+namespace lumos {
+
+/// "SM utilisation %" and "SMs filled %" per 1 ms of `window`, and "communication GB/s": the bytes of the collectives
+/// that run at a time over their durations, where the trace tells sizes. Curves without points are left out.
+std::vector<CounterCurve> counter_curves(const EventTable& table, Window window);
+
+/// Bytes that a collective moves by its metadata: the larger of input and output. 0 where the trace does not tell.
+int64_t collective_bytes(const EventTable& table, const CollectiveDetail& collective);
+
+/// Marks the rows of rank `rank_index` on `path`, and leads from each to the next where the path changes thread or
+/// stream. Times are those of `table`, the rank's measured table; `arrows` and `critical` of `options` are replaced.
+void add_critical_path(const ExecGraph& graph, uint32_t rank_index, const CriticalPath& path, ChromeOptions& options);
+
+}  // namespace lumos

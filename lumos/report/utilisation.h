@@ -1,0 +1,28 @@
+// SM utilisation over a step, as the paper's figure 6 draws it: per interval of 1 ms the share of time in which at
+// least one stream executes; beside it the same weighted by the share of the SMs that the running grids can fill.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lumos/report/busy.h"
+#include "lumos/report/steps.h"
+
+namespace lumos {
+
+inline constexpr int64_t kUtilisationIntervalNs = 1'000'000;  ///< the paper's interval
+
+struct Utilisation {
+  int64_t interval_ns = kUtilisationIntervalNs;  ///< the last interval ends with the window
+  std::vector<double> busy;                      ///< 0 to 1, one per interval
+  std::vector<double> weighted;                  ///< 0 to 1, one per interval, never above busy
+};
+
+/// The curves of `window`. `intervals` are sorted by start. An empty window has no intervals.
+Utilisation utilisation(const std::vector<BusyInterval>& intervals, Window window,
+                        int64_t interval_ns = kUtilisationIntervalNs);
+
+/// Mean |a - b| over the intervals of the longer curve; where one has ended it counts as 0. 0 for two empty curves.
+double mean_absolute_difference(const std::vector<double>& a, const std::vector<double>& b);
+
+}  // namespace lumos

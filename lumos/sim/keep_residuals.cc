@@ -1,0 +1,63 @@
+#include "lumos/sim/keep_residuals.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "lumos/base/result.h"
+
+namespace lumos {
+
+namespace {
+
+int32_t to_lag(int64_t ns) {
+  constexpr int64_t kLowest = std::numeric_limits<int32_t>::min();
+  constexpr int64_t kHighest = std::numeric_limits<int32_t>::max();
+  return static_cast<int32_t>(std::clamp(ns, kLowest, kHighest));
+}
+
+// Start of a task if only its dependencies decide.
+int64_t explained_start_ns(const ExecGraph& graph, uint32_t task, const std::vector<int64_t>& start_ns) {
+  int64_t latest = std::numeric_limits<int64_t>::min();
+  for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+    const Edge& edge = graph.edges[e];
+    const int64_t from = start_ns[edge.source] + (edge.from_start ? 0 : graph.duration_ns[edge.source]);
+    latest = std::max(latest, from + edge.lag_ns);
+  }
+  return latest;
+}
+
+}  // namespace
+
+ExecGraph keep_residuals(const ExecGraph& graph) {
+  ExecGraph kept = graph;
+  kept.edges.clear();
+  std::vector<int64_t> start_ns(graph.size());
+  for (const RankTasks& rank : graph.ranks) {
+    int64_t origin_ns = std::numeric_limits<int64_t>::max();
+    uint32_t first = kNoIndex;  // the task that everything without a dependency is pinned to
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      if (graph.measured_start_ns[task] < origin_ns) {
+        origin_ns = graph.measured_start_ns[task];
+        first = task;
+      }
+    }
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      start_ns[task] = graph.measured_start_ns[task] - origin_ns;
+      const uint32_t begin = graph.edge_begin[task], end = graph.edge_begin[task + 1];
+      kept.edge_begin[task] = static_cast<uint32_t>(kept.edges.size());
+      const int64_t residual_ns = begin == end ? 0 : start_ns[task] - explained_start_ns(graph, task, start_ns);
+      for (uint32_t e = begin; e < end; ++e) {
+        Edge edge = graph.edges[e];
+        edge.lag_ns = to_lag(edge.lag_ns + residual_ns);
+        kept.edges.push_back(edge);
+      }
+      if (begin == end && start_ns[task] > 0 && first < task) {
+        kept.edges.push_back({first, to_lag(start_ns[task]), EdgeKind::kThread, true, false, 0});
+      }
+    }
+  }
+  kept.edge_begin[graph.size()] = static_cast<uint32_t>(kept.edges.size());
+  return kept;
+}
+
+}  // namespace lumos

@@ -1,0 +1,381 @@
+#include "lumos/trace/reader.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "lumos/base/test_data.h"
+#include "lumos/trace/byte_source.h"
+#include "lumos/trace/test_files.h"
+
+namespace lumos {
+namespace {
+
+EventTable read(const std::string& text, ReadOptions options = {}) {
+  auto table = read_trace_bytes(text, "test.json", options);
+  EXPECT_TRUE(table) << (table ? "" : table.error().message);
+  return table ? std::move(*table) : EventTable{};
+}
+
+std::string error_of(const std::string& text, ReadOptions options = {}) {
+  auto table = read_trace_bytes(text, "test.json", options);
+  if (table) return "";
+  EXPECT_EQ(table.error().kind, ErrorKind::kUnreadable);
+  return table.error().message;
+}
+
+std::string trace_of(const std::string& events, const std::string& rest = "") {
+  return "{\"traceEvents\": [" + events + "]" + rest + "}";
+}
+
+uint64_t issues_of(const EventTable& table, const std::string& word) {
+  uint64_t count = 0;
+  for (const ReadIssue& issue : table.info.issues) {
+    if (issue.reason.find(word) != std::string::npos) count += issue.count;
+  }
+  return count;
+}
+
+TEST(Reader, KernelWithAllItsArguments) {
+  EventTable t = read(trace_of(
+      R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel", "pid": 1, "tid": 20, "ts": 1000.123, "dur": 5.5,
+          "args": {"External id": 9, "device": 1, "stream": 20, "correlation": 77, "registers per thread": 96,
+          "shared memory": 1024, "grid": [24, 2, 1], "block": [544, 1, 3], "est. achieved occupancy %": 30, "graph node id": 5,
+          "Collective name": "allreduce", "In msg nelems": 10, "Out msg nelems": 11, "Group size": 8, "dtype": "Float",
+          "In split size": "[]", "Process Group Name": "0", "Process Group Description": "default_pg",
+          "Process Group Ranks": "[0, 1]", "Seq": 3, "Src Rank": 1, "Dst Rank": 2, "Comms Id": 15514734831341844875}})"));
+  ASSERT_EQ(t.size(), 1u);
+  EXPECT_EQ(t.ts_ns[0], 1000123);
+  EXPECT_EQ(t.dur_ns[0], 5500);
+  EXPECT_EQ(t.kind[0], EventKind::kKernel);
+  EXPECT_EQ(t.name_of(0), "ncclDevKernel");
+  EXPECT_EQ(t.correlation[0], 77);
+  EXPECT_EQ(t.external_id[0], 9u);
+  const GpuDetail* gpu = t.gpu_detail(0);
+  ASSERT_NE(gpu, nullptr);
+  EXPECT_EQ(gpu->grid[1], 2);
+  EXPECT_EQ(gpu->block[2], 3);
+  EXPECT_EQ(gpu->registers_per_thread, 96);
+  EXPECT_EQ(gpu->shared_memory_bytes, 1024);
+  EXPECT_EQ(gpu->graph_node, 5);
+  EXPECT_FLOAT_EQ(gpu->occupancy_pct, 30);
+  const CollectiveDetail* collective = t.collective_detail(0);
+  ASSERT_NE(collective, nullptr);
+  EXPECT_EQ(t.text(collective->collective), "allreduce");
+  EXPECT_EQ(t.text(collective->group_desc), "default_pg");
+  EXPECT_EQ(t.text(collective->group_ranks), "[0, 1]");
+  EXPECT_EQ(collective->out_elements, 11);
+  EXPECT_EQ(collective->sequence, 3);
+  EXPECT_EQ(collective->dst_rank, 2);
+  const Lane& lane = t.lanes[t.lane[0]];
+  EXPECT_TRUE(lane.is_gpu);
+  EXPECT_EQ(lane.pid, 1);
+  EXPECT_EQ(lane.tid, 20);
+}
+
+TEST(Reader, OperatorArgumentsAreKeptAsTextOnOneLine) {
+  EventTable t = read(
+      trace_of("{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::add\", \"pid\": 5, \"tid\": 6, \"ts\": 1, "
+               "\"dur\": 2, \"args\": {\"Sequence number\": 12, \"Fwd thread id\": 1, \"Input Dims\": [\n [\n 1,\n "
+               "2\n ],\n []\n ], \"Input type\": [\"a  b\", \"\"], \"Concrete Inputs\": [\"\", \"[1, 2]\"]}}"));
+  const OpDetail* op = t.op_detail(0);
+  ASSERT_NE(op, nullptr);
+  EXPECT_EQ(t.text(op->input_dims), "[[1, 2], []]");
+  EXPECT_EQ(t.text(op->input_types), "[\"a  b\", \"\"]");
+  EXPECT_EQ(t.text(op->concrete_inputs), "[\"\", \"[1, 2]\"]");
+  EXPECT_EQ(op->sequence, 12);
+  EXPECT_EQ(op->fwd_thread, 1);
+}
+
+TEST(Reader, CategoriesOfEveryVocabulary) {
+  const std::vector<std::pair<std::string, EventKind>> kinds = {{"cpu_op", EventKind::kCpuOp},
+                                                                {"Operator", EventKind::kCpuOp},
+                                                                {"user_annotation", EventKind::kAnnotation},
+                                                                {"cuda_runtime", EventKind::kRuntime},
+                                                                {"Runtime", EventKind::kRuntime},
+                                                                {"cuda_driver", EventKind::kRuntime},
+                                                                {"xpu_runtime", EventKind::kRuntime},
+                                                                {"mtia_runtime", EventKind::kRuntime},
+                                                                {"xpu_driver", EventKind::kRuntime},
+                                                                {"kernel", EventKind::kKernel},
+                                                                {"Kernel", EventKind::kKernel},
+                                                                {"mtia_ccp_events", EventKind::kKernel},
+                                                                {"gpu_memcpy", EventKind::kMemcpy},
+                                                                {"Memcpy", EventKind::kMemcpy},
+                                                                {"gpu_memset", EventKind::kMemset},
+                                                                {"cuda_sync", EventKind::kSync},
+                                                                {"xpu_sync", EventKind::kSync},
+                                                                {"overhead", EventKind::kOverhead},
+                                                                {"Memset", EventKind::kMemset},
+                                                                {"gpu_user_annotation", EventKind::kGpuAnnotation}};
+  for (const auto& [category, kind] : kinds) {
+    EventTable t = read(
+        trace_of(R"({"ph": "X", "cat": ")" + category + R"(", "name": "n", "pid": 1, "tid": 2, "ts": 3, "dur": 4})"));
+    ASSERT_EQ(t.size(), 1u) << category;
+    EXPECT_EQ(t.kind[0], kind) << category;
+  }
+}
+
+TEST(Reader, PythonFramesAreLeftOutAndModulesKept) {
+  EventTable t = read(trace_of(
+      R"({"ph": "X", "cat": "python_function", "name": "a.py(1): f", "pid": 1, "tid": 2, "ts": 3, "dur": 4, "args": {"x": 1}},
+         {"ph": "X", "cat": "python_function", "name": "nn.Module: Linear_0", "pid": 1, "tid": 2, "ts": 3, "dur": 4, "args": {"x": "}"}},
+         {"args": {"x": 1}, "cat": "python_function", "dur": 4, "name": "b.py(2): g", "ph": "X", "pid": 1, "tid": 2, "ts": 3})"));
+  ASSERT_EQ(t.size(), 1u);
+  EXPECT_EQ(t.kind[0], EventKind::kModule);
+  EXPECT_EQ(t.name_of(0), "nn.Module: Linear_0");
+  EXPECT_EQ(t.info.left_out_python, 2u);
+  EXPECT_EQ(t.info.events, 3u);
+}
+
+TEST(Reader, ThreadsAndProcessesMayBeAnything) {
+  EventTable t = read(trace_of(
+      R"({"ph": "X", "cat": "cpu_op", "name": "a", "pid": "Spans", "tid": "", "ts": 1, "dur": 1},
+         {"ph": "X", "cat": "cpu_op", "name": "a", "pid": -1, "tid": 18446744073709551615, "ts": 1, "dur": 1},
+         {"ph": "X", "cat": "Operator", "name": "a", "pid": 7, "tid": "7", "ts": 1, "dur": 1},
+         {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 7, "tid": 7, "ts": 1, "dur": 1},
+         {"ph": "X", "cat": "Kernel", "name": "k", "pid": 0, "tid": "stream 7", "ts": 1, "dur": 1, "args": {"stream": 7}},
+         {"ph": "M", "name": "thread_name", "pid": 0, "tid": "stream 7", "args": {"name": "Stream seven"}},
+         {"ph": "M", "name": "process_name", "pid": 7, "tid": 0, "args": {"name": "python"}})"));
+  ASSERT_EQ(t.size(), 5u);
+  ASSERT_EQ(t.lanes.size(), 4u);
+  EXPECT_EQ(t.text(t.lanes[0].pid_text), "Spans");
+  EXPECT_EQ(t.lanes[0].tid, -1);
+  EXPECT_EQ(t.text(t.lanes[1].tid_text), "18446744073709551615");
+  EXPECT_EQ(t.lane[2], t.lane[3]) << "a tid is the same whether written as a number or as text";
+  EXPECT_EQ(t.text(t.lanes[2].process), "python");
+  EXPECT_EQ(t.lanes[3].tid, 7);
+  EXPECT_EQ(t.text(t.lanes[3].label), "Stream seven");
+}
+
+TEST(Reader, FlowsOfForwardAndBackwardAreKept) {
+  EventTable t = read(trace_of(
+      R"({"ph": "s", "cat": "fwdbwd", "name": "fwdbwd", "id": 4, "pid": 1, "tid": 2, "ts": 3},
+         {"ph": "f", "cat": "fwdbwd", "name": "fwdbwd", "id": 4, "pid": 1, "tid": 3, "ts": 5.5, "bp": "e"},
+         {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 4, "pid": 1, "tid": 2, "ts": 3})"));
+  ASSERT_EQ(t.fwdbwd.size(), 2u);
+  EXPECT_TRUE(t.fwdbwd[0].is_start);
+  EXPECT_EQ(t.fwdbwd[1].ts_ns, 5500);
+  EXPECT_EQ(t.fwdbwd[1].id, 4);
+  EXPECT_EQ(t.lanes[t.fwdbwd[1].lane].tid, 3);
+  EXPECT_EQ(t.info.left_out_flows, 1u);
+}
+
+TEST(Reader, MetadataBeforeAndBehindTheEvents) {
+  EventTable t =
+      read(R"({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU \"A\"", "totalGlobalMem": 85028765696,
+      "computeMajor": 9, "computeMinor": 1, "warpSize": 32, "maxThreadsPerMultiprocessor": 2048, "regsPerMultiprocessor": 65536,
+      "sharedMemPerMultiprocessor": 233472, "numSms": 132}], "traceEvents": [], "baseTimeNanoseconds": 1751410836000000000,
+      "traceName": "x.json", "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg_config": [
+      {"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 3]}, {"pg_name": "1", "ranks": [3]}]}})");
+  const TraceInfo& info = t.info;
+  EXPECT_EQ(info.rank, 3);
+  EXPECT_EQ(info.rank_source, TraceInfo::RankSource::kDistributedInfo);
+  EXPECT_EQ(info.world_size, 8);
+  EXPECT_EQ(info.backend, "nccl");
+  EXPECT_EQ(info.base_ns, 1751410836000000000);
+  EXPECT_EQ(info.trace_name, "x.json");
+  ASSERT_EQ(info.groups.size(), 2u);
+  EXPECT_EQ(info.groups[0].description, "default_pg");
+  EXPECT_EQ(info.groups[0].ranks, (std::vector<int32_t>{0, 3}));
+  EXPECT_EQ(info.groups[1].size, 1);
+  ASSERT_EQ(info.devices.size(), 1u);
+  EXPECT_EQ(info.devices[0].name, "GPU \"A\"");
+  EXPECT_EQ(info.devices[0].memory_bytes, 85028765696);
+  EXPECT_EQ(info.devices[0].num_sms, 132);
+  EXPECT_EQ(info.devices[0].max_threads_per_sm, 2048);
+  EXPECT_EQ(info.devices[0].shared_memory_per_sm_bytes, 233472);
+}
+
+TEST(Reader, BeginAndEndBecomeOneRow) {
+  EventTable t = read(R"([{"name": "add Cmpt Exec", "ph": "B", "pid": 0, "tid": 1, "ts": 10.5, "attr": {"TS1": "1"}},
+      {"name": "add Cmpt Exec", "ph": "E", "pid": 0, "tid": 1, "ts": 12.75, "attr": {"TS1": "1"}}])");
+  ASSERT_EQ(t.size(), 1u);
+  EXPECT_EQ(t.kind[0], EventKind::kKernel);
+  EXPECT_EQ(t.dur_ns[0], 2250);
+}
+
+TEST(Reader, ImpossibleTimesAreRepairedOrSkippedAndCounted) {
+  auto event = [](const char* category, const char* times) {
+    return fmt::format(R"({{"ph": "X", "cat": "{}", "name": "n", "pid": 0, "tid": 7{}}},)", category, times);
+  };
+  EventTable t =
+      read(trace_of(event("kernel", R"(, "ts": 0, "dur": 0)") + event("cpu_op", R"(, "ts": 5, "dur": -1)") +
+                    event("cpu_op", R"(, "ts": 5, "dur": 18446744073709551615)") + event("cpu_op", R"(, "ts": 5)") +
+                    event("cpu_op", R"(, "dur": 5)") + R"({"ph": "M", "name": "x"})"));
+  ASSERT_EQ(t.size(), 3u);
+  for (int64_t dur_ns : t.dur_ns) EXPECT_EQ(dur_ns, 0);
+  EXPECT_EQ(issues_of(t, "ts 0, dur 0"), 1u);
+  EXPECT_EQ(issues_of(t, "negative"), 1u);
+  EXPECT_EQ(issues_of(t, "over a day"), 1u);
+  EXPECT_EQ(issues_of(t, "without duration"), 1u);
+  EXPECT_EQ(issues_of(t, "without a start"), 1u);
+  EXPECT_EQ(t.info.repaired(), 3u);
+  EXPECT_EQ(t.info.skipped(), 2u);
+}
+
+TEST(Reader, DamageInOneEventLeavesItsNeighboursAlone) {
+  auto event = [](const std::string& name) {
+    return R"({"ph": "X", "cat": "cpu_op", "name": ")" + name +
+           R"(", "pid": 1, "tid": 2, "ts": 3, "dur": 4, "args": {"a": [1]}})";
+  };
+  const std::vector<std::pair<std::string, std::string>> damages = {{"control \x02", "control  "},
+                                                                    {"bad \xff utf8", "bad \xef\xbf\xbd utf8"},
+                                                                    {"bare \"quote\" here", "bare \"quote\" here"},
+                                                                    {"C:\\Users\\x", "C:\\Users\\x"},
+                                                                    {"C:\\dir\\", "C:\\dir\\"},
+                                                                    {"one \" quote", "one \" quote"},
+                                                                    {"brace } \" quote", "brace } \" quote"}};
+  for (const char* between : {",", ",\n  "}) {
+    for (const auto& [damaged, repaired] : damages) {
+      std::string text;
+      for (int i = 0; i < 20; ++i) text += event("before") + between;
+      text += event(damaged);
+      for (int i = 0; i < 20; ++i) text += between + event("behind");
+      EventTable t = read(trace_of(text));
+      ASSERT_EQ(t.size(), 41u) << damaged;
+      EXPECT_EQ(t.name_of(20), repaired);
+      EXPECT_EQ(t.name_of(21), "behind");
+      EXPECT_GE(t.info.repaired(), 1u) << damaged;
+      EXPECT_EQ(t.info.skipped(), 0u) << damaged;
+      EXPECT_FALSE(t.info.truncated) << damaged << between;
+      ReadOptions strict;
+      strict.strict = true;
+      EXPECT_NE(error_of(trace_of(text), strict), "") << damaged;
+    }
+  }
+}
+
+TEST(Reader, AHopelessEventIsSkippedAlone) {
+  std::string good = R"({"ph": "X", "cat": "cpu_op", "name": "n", "pid": 1, "tid": 2, "ts": 3, "dur": 4})";
+  for (const char* bad : {R"({"ph": "X", "cat": "cpu_op", "name": "n", "pid": 1, "ti)", R"({"ph": "X" "cat" cpu_op})",
+                          R"({"ph": "X", "args": {"a": [1, 2})", R"({"ph": "X"}})"}) {
+    EventTable t = read(trace_of(good + ", " + bad + ", " + good + ", " + good));
+    EXPECT_EQ(t.size(), 3u) << bad;
+    EXPECT_EQ(t.info.skipped(), 1u) << bad;
+  }
+}
+
+TEST(Reader, WhatIsNoTraceIsToldWhatItIs) {
+  EXPECT_NE(error_of(R"({"schema": "1.0.1", "pid": 1, "nodes": [{"name": "x"}]})").find("execution trace"),
+            std::string::npos);
+  EXPECT_NE(error_of(R"({"a": 1, "b": {"c": 2}})").find("it has a, b"), std::string::npos);
+  EXPECT_NE(error_of("PK\x03\x04 zipped").find("zip archive"), std::string::npos);
+  EXPECT_NE(error_of("hello").find("no JSON"), std::string::npos);
+  EXPECT_NE(error_of(" \n").find("empty"), std::string::npos);
+  EXPECT_NE(error_of("[1, 2, 3]").find("array"), std::string::npos);
+  EXPECT_NE(error_of(R"([{"a": 1}])").find("trace event"), std::string::npos);
+  EXPECT_NE(error_of(R"({"schemaVersion": 1, "traceEv)").find("cut short"), std::string::npos);
+}
+
+TEST(Reader, ATraceWithoutEventsIsAnEmptyTable) {
+  EXPECT_EQ(read(trace_of("")).size(), 0u);
+  EXPECT_EQ(read(trace_of(R"({"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "x"}})")).info.events, 1u);
+}
+
+bool is_same_table(const EventTable& a, const EventTable& b) {
+  if (a.names->size() != b.names->size() || a.lanes.size() != b.lanes.size()) return false;
+  for (uint32_t i = 0; i < a.names->size(); ++i) {
+    if (a.text(NameId{i}) != b.text(NameId{i})) return false;
+  }
+  return a.ts_ns == b.ts_ns && a.dur_ns == b.dur_ns && a.name == b.name && a.lane == b.lane && a.kind == b.kind &&
+         a.correlation == b.correlation && a.external_id == b.external_id && a.fwdbwd.size() == b.fwdbwd.size() &&
+         a.info.events == b.info.events && a.info.left_out_python == b.info.left_out_python;
+}
+
+std::string decoded(const std::string& path) {
+  auto source = ByteSource::open(path);
+  std::string text(64 << 20, '\0');
+  text.resize(source->read(text.data(), text.size()).value_or(0));
+  return text;
+}
+
+TEST(ReaderOnRealTraces, TheTableIsTheSameForAnyBlockSizeAndThreadCount) {
+  std::string path = data_path("traces/resnet-ddp-a100/rank0.json.gz");
+  SKIP_WITHOUT_DATA(path);
+  ReadOptions options;
+  options.threads = 1;
+  EventTable whole = *read_trace(path, options);
+  EXPECT_GT(whole.size(), 20000u);
+  for (int threads : {1, 2, 5}) {
+    for (size_t block_bytes : {1000, 50'000, 4 << 20}) {
+      options.threads = threads;
+      options.block_bytes = block_bytes;
+      EXPECT_TRUE(is_same_table(*read_trace(path, options), whole)) << threads << " threads, blocks of " << block_bytes;
+    }
+  }
+}
+
+TEST(ReaderOnRealTraces, CutAnywhereTheyKeepEveryWholeEvent) {
+  std::string path = data_path("traces/llama-tp2-rtx4090/rank0.json.gz");
+  SKIP_WITHOUT_DATA(path);
+  std::string text = decoded(path);
+  size_t array_begin = text.find('[', text.find("\"traceEvents\""));
+  // In this file an event's closing brace stands alone on its line, indented by two.
+  auto whole_events = [&](size_t cut) {
+    uint64_t count = 0;
+    for (size_t at = text.find("\n  }", array_begin); at != std::string::npos && at + 4 <= cut;
+         at = text.find("\n  }", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  uint64_t all = read(text).info.events;
+  ASSERT_EQ(whole_events(text.rfind(']', text.rfind("traceName"))), all);
+  std::mt19937 random(17);
+  ReadOptions options;
+  options.threads = 1;
+  for (int i = 0; i < 200; ++i) {
+    size_t cut = random() % text.size();
+    auto table = read_trace_bytes(std::string_view(text).substr(0, cut), "cut.json", options);
+    if (cut <= array_begin) {
+      EXPECT_FALSE(table);
+      continue;
+    }
+    ASSERT_TRUE(table) << cut << ": " << table.error().message;
+    EXPECT_EQ(table->info.events, std::min(all, whole_events(cut))) << cut;
+    EXPECT_TRUE(table->info.truncated);
+    EXPECT_EQ(table->info.skipped(), 0u) << cut;
+  }
+}
+
+TEST(ReaderOnRealTraces, CutAsGzipTheyKeepEveryWholeEventThatDecodes) {
+  std::string path = data_path("traces/llama-tp2-rtx4090/rank0.json.gz");
+  SKIP_WITHOUT_DATA(path);
+  std::string packed = file_bytes(path);
+  ReadOptions options;
+  options.threads = 1;
+  std::mt19937 random(18);
+  for (int i = 0; i < 200; ++i) {
+    std::string_view cut = std::string_view(packed).substr(0, random() % packed.size());
+    auto table = read_trace_bytes(cut, "cut.json.gz", options);
+    auto source = ByteSource::of_memory(cut);
+    std::string text(2 << 20, '\0');
+    text.resize(source ? source->read(text.data(), text.size()).value_or(0) : 0);
+    auto plain = read_trace_bytes(text, "cut.json", options);
+    ASSERT_EQ(table.has_value(), plain.has_value()) << cut.size();
+    if (table) {
+      EXPECT_EQ(table->info.events, plain->info.events) << cut.size();
+    }
+  }
+}
+
+TEST(ReaderOnRealTraces, EveryOddFileGivesATableOrOneClearMessage) {
+  std::string folder = data_path("traces/odd");
+  SKIP_WITHOUT_DATA(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    auto table = read_trace(entry.path().string(), {});
+    if (table) {
+      EXPECT_GT(table->size(), 0u) << entry.path();
+      EXPECT_EQ(table->info.skipped(), 0u) << entry.path();
+    } else {
+      EXPECT_EQ(table.error().kind, ErrorKind::kUnreadable);
+      EXPECT_NE(table.error().message.find(entry.path().string()), std::string::npos);
+      EXPECT_EQ(table.error().message.find('\n'), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lumos

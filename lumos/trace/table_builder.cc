@@ -1,0 +1,193 @@
+#include "lumos/trace/table_builder.h"
+
+#include <algorithm>
+
+#include "lumos/trace/decimal.h"
+
+namespace lumos {
+
+namespace {
+
+constexpr size_t kMinRows = 4096;
+constexpr double kReserveSlack = 1.1;  // The rest of a file is seldom more than this denser than what was read.
+constexpr size_t kMaxGrowth = 64;      // Against a wild extrapolation from the first few bytes.
+
+/// Text that cannot occur in a pid, to make one key of two texts.
+std::string joined(char kind, std::string_view a, std::string_view b) {
+  std::string key;
+  key.reserve(a.size() + b.size() + 2);
+  key += kind;
+  key += a;
+  key += '\n';
+  key += b;
+  return key;
+}
+
+}  // namespace
+
+TableBuilder::TableBuilder() : names_(std::make_shared<NamePool>()) {}
+
+void TableBuilder::append(const ParsedBlock& block, double progress) {
+  reserve_rows(block.rows.size(), progress);
+  map_names(block);
+  map_lanes(block);
+  append_details(block);
+  append_rows(block);
+  for (FlowEnd flow : block.fwdbwd) {
+    flow.lane = lanes_of_block_[flow.lane];
+    table_.fwdbwd.push_back(flow);
+  }
+  for (const ParsedLabel& label : block.labels) {
+    std::string key = label.is_process ? joined('p', label.pid, "") : joined('t', label.pid, label.tid);
+    labels_[std::move(key)] = names_of_block_[label.label];
+  }
+  TraceInfo& info = table_.info;
+  info.events += block.events;
+  info.left_out_python += block.left_out_python;
+  info.left_out_flows += block.left_out_flows;
+  info.left_out_other += block.left_out_other;
+  damage_.add(block.damage);
+}
+
+void TableBuilder::reserve_rows(size_t more, double progress) {
+  size_t wanted = table_.size() + more;
+  if (wanted <= table_.ts_ns.capacity()) return;
+  auto whole = static_cast<size_t>(static_cast<double>(wanted) / std::max(progress, 1e-6) * kReserveSlack);
+  size_t rows = std::clamp(whole, std::max(kMinRows, wanted + wanted / 4), std::max(kMinRows, wanted * kMaxGrowth));
+  table_.ts_ns.reserve(rows);
+  table_.dur_ns.reserve(rows);
+  table_.name.reserve(rows);
+  table_.lane.reserve(rows);
+  table_.kind.reserve(rows);
+  table_.correlation.reserve(rows);
+  table_.external_id.reserve(rows);
+  table_.detail.reserve(rows);
+}
+
+void TableBuilder::map_names(const ParsedBlock& block) {
+  names_of_block_.clear();
+  for (std::string_view text : block.names) names_of_block_.push_back(names_->intern(text));
+}
+
+void TableBuilder::map_lanes(const ParsedBlock& block) {
+  lanes_of_block_.clear();
+  for (const ParsedLane& parsed : block.lanes) {
+    auto fresh = static_cast<uint32_t>(table_.lanes.size());
+    auto [it, is_new] = lanes_.try_emplace(joined(parsed.is_gpu ? 'g' : 'c', parsed.pid, parsed.tid), fresh);
+    lanes_of_block_.push_back(it->second);
+    if (!is_new) continue;
+    Lane lane;
+    lane.is_gpu = parsed.is_gpu;
+    lane.pid = parse_int(parsed.pid).value_or(-1);
+    lane.tid = parse_int(parsed.tid).value_or(-1);
+    table_.lanes.push_back(lane);
+    lane_texts_.emplace_back(parsed.pid, parsed.tid);
+  }
+}
+
+void TableBuilder::append_details(const ParsedBlock& block) {
+  auto first_collective = static_cast<uint32_t>(table_.collectives.size());
+  auto shifted = [&](uint32_t collective) { return collective == kNoIndex ? kNoIndex : collective + first_collective; };
+  for (CollectiveDetail detail : block.collectives) {
+    for (NameId CollectiveDetail::*name :
+         {&CollectiveDetail::collective, &CollectiveDetail::dtype, &CollectiveDetail::group_name,
+          &CollectiveDetail::group_desc, &CollectiveDetail::group_ranks, &CollectiveDetail::in_split,
+          &CollectiveDetail::out_split}) {
+      detail.*name = mapped(detail.*name);
+    }
+    table_.collectives.push_back(detail);
+  }
+  // Details that no later block can repeat (with a collective, a graph node or a sequence number of their own) stay out
+  // of the index, which would cost more memory than it saves.
+  gpu_of_block_.clear();
+  for (GpuDetail detail : block.gpu) {
+    bool is_own = detail.collective != kNoIndex || detail.graph_node >= 0;
+    detail.collective = shifted(detail.collective);
+    if (is_own) table_.gpu.push_back(detail);
+    gpu_of_block_.push_back(is_own ? static_cast<uint32_t>(table_.gpu.size() - 1)
+                                   : enter_distinct(gpu_index_, table_.gpu, detail, hash_of(detail)));
+  }
+  ops_of_block_.clear();
+  for (OpDetail detail : block.ops) {
+    bool is_own = detail.collective != kNoIndex || detail.sequence >= 0;
+    detail.collective = shifted(detail.collective);
+    detail.input_dims = mapped(detail.input_dims);
+    detail.input_types = mapped(detail.input_types);
+    detail.concrete_inputs = mapped(detail.concrete_inputs);
+    if (is_own) table_.ops.push_back(detail);
+    ops_of_block_.push_back(is_own ? static_cast<uint32_t>(table_.ops.size() - 1)
+                                   : enter_distinct(op_index_, table_.ops, detail, hash_of(detail)));
+  }
+}
+
+void TableBuilder::append_rows(const ParsedBlock& block) {
+  auto first_sync = static_cast<uint32_t>(table_.syncs.size());
+  table_.syncs.insert(table_.syncs.end(), block.syncs.begin(), block.syncs.end());
+  for (const ParsedRow& row : block.rows) {
+    if (row.phase == 'E') {
+      if (!close_half(row)) ++table_.info.left_out_other;
+      continue;
+    }
+    uint32_t detail = row.detail;
+    if (detail != kNoIndex) {
+      if (is_gpu_work(row.kind)) detail = gpu_of_block_[detail];
+      if (row.kind == EventKind::kCpuOp) detail = ops_of_block_[detail];
+      if (row.kind == EventKind::kSync) detail += first_sync;
+    }
+    uint32_t lane = lanes_of_block_[row.lane];
+    NameId name = names_of_block_[row.name];
+    if (row.phase == 'B') open_halves_[lane].push_back({static_cast<uint32_t>(table_.size()), name});
+    table_.ts_ns.push_back(row.ts_ns);
+    table_.dur_ns.push_back(row.dur_ns);
+    table_.name.push_back(name);
+    table_.lane.push_back(lane);
+    table_.kind.push_back(row.kind);
+    table_.correlation.push_back(row.correlation);
+    table_.external_id.push_back(row.external_id);
+    table_.detail.push_back(detail);
+  }
+}
+
+/// Ends the event that an earlier row of phase B began on this lane: the last open one of the name, or the last one.
+bool TableBuilder::close_half(const ParsedRow& row) {
+  std::vector<OpenHalf>& open = open_halves_[lanes_of_block_[row.lane]];
+  NameId name = names_of_block_[row.name];
+  auto same = std::find_if(open.rbegin(), open.rend(), [&](const OpenHalf& half) { return half.name == name; });
+  if (same == open.rend()) {
+    if (open.empty() || name != kNoName) return false;
+    same = open.rbegin();
+  }
+  table_.dur_ns[same->row] = std::max<int64_t>(0, row.ts_ns - table_.ts_ns[same->row]);
+  open.erase(std::next(same).base());
+  return true;
+}
+
+/// Only now, so that the order of names does not depend on where blocks began.
+void TableBuilder::label_lanes() {
+  for (size_t i = 0; i < table_.lanes.size(); ++i) {
+    Lane& lane = table_.lanes[i];
+    lane.pid_text = names_->intern(lane_texts_[i].first);
+    lane.tid_text = names_->intern(lane_texts_[i].second);
+    auto thread = labels_.find(joined('t', table_.text(lane.pid_text), table_.text(lane.tid_text)));
+    // In 2021 the tid of a stream was the text "stream 7".
+    if (thread == labels_.end() && lane.is_gpu) {
+      thread = labels_.find(joined('t', table_.text(lane.pid_text), fmt::format("stream {}", lane.tid)));
+    }
+    if (thread != labels_.end()) lane.label = thread->second;
+    auto process = labels_.find(joined('p', table_.text(lane.pid_text), ""));
+    if (process != labels_.end()) lane.process = process->second;
+  }
+}
+
+EventTable TableBuilder::finish(const DamageCounts& damage) {
+  damage_.add(damage);
+  for (const auto& [lane, open] : open_halves_) {
+    if (!open.empty()) damage_.add(Damage::kMissingDuration, 0, open.size());
+  }
+  table_.info.issues = damage_.issues();
+  table_.names = names_;
+  label_lanes();
+  return std::move(table_);
+}
+
+}  // namespace lumos
