@@ -147,13 +147,18 @@ std::vector<std::string> constants_of_runs(const std::vector<MeasuredRun>& runs,
   const bool across = any([&](const MeasuredRun& run) { return leaves_node(run, cluster); });
   const bool tensor = any([](const MeasuredRun& run) { return run.job.tensor_model_parallel_size > 1; });
   const bool fused = any([](const MeasuredRun& run) { return run.job.use_flash_attn; });
+  // Eight 16-bit elements are the 16 bytes that wide loads want.
+  const bool unaligned = any(
+      [](const MeasuredRun& run) { return padded_vocab_size(run.job) / run.job.tensor_model_parallel_size % 8 != 0; });
   std::vector<std::string> names;
   if (tensor) names.push_back("arrival_spread_us");
   names.insert(names.end(), {"gpu.gemm_peak_fraction", "gpu.gemm_tile_start_us"});
+  if (unaligned) names.push_back("gpu.gemm_unaligned_fraction");
   if (fused) names.push_back("gpu.attention_peak_fraction");
   names.insert(names.end(), {"gpu.memory_peak_fraction", "gpu.kernel_floor_us", "host.launch_us", "host.step_us"});
   if (tensor) names.insert(names.end(), {"node.gb_per_s", "node.latency_us"});
   if (across) names.insert(names.end(), {"fabric.gb_per_s", "fabric.latency_us"});
+  if (names.size() > kMaxFittedConstants) std::erase(names, "node.latency_us");
   return names;
 }
 

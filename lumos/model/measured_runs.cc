@@ -32,7 +32,9 @@ Result<std::optional<double>> measurement(const CsvTable& table, size_t row, std
   return std::optional<double>(TRY(cell_number(table, row, column)));
 }
 
-Result<MeasuredRun> run_of_row(const CsvTable& table, size_t row, const std::vector<JobSetting>& common) {
+}  // namespace
+
+Result<MeasuredRun> measured_run(const CsvTable& table, size_t row, const std::vector<JobSetting>& common) {
   std::vector<JobSetting> settings;
   const auto in_row = [&](std::string_view name) {
     for (const std::string& column : table.columns) {
@@ -59,11 +61,9 @@ Result<MeasuredRun> run_of_row(const CsvTable& table, size_t row, const std::vec
   return run;
 }
 
-}  // namespace
-
 Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const std::vector<JobSetting>& common) {
   std::vector<MeasuredRun> runs;
-  for (size_t row = 0; row < table.rows.size(); ++row) runs.push_back(TRY(run_of_row(table, row, common)));
+  for (size_t row = 0; row < table.rows.size(); ++row) runs.push_back(TRY(measured_run(table, row, common)));
   return runs;
 }
 

@@ -18,8 +18,11 @@ struct MeasuredRun {
   std::optional<double> peak_allocated_gib;
 };
 
-/// Rows of `table` on top of `common`. Every row is a whole description together with it: sizes that neither gives
-/// follow from those that are given. Errors name the line.
+/// A row of `table` on top of `common`. Together they are a whole description: sizes that neither gives follow from those
+/// that are given. Errors name the line.
+Result<MeasuredRun> measured_run(const CsvTable& table, size_t row, const std::vector<JobSetting>& common);
+
+/// All rows, or the first error.
 Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const std::vector<JobSetting>& common);
 
 /// Columns of `table` that are neither job fields nor measurements.
