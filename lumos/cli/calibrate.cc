@@ -5,12 +5,9 @@
 #include <optional>
 
 #include "lumos/base/file.h"
-#include "lumos/base/toml.h"
 #include "lumos/cli/calibrate_schema.h"
-#include "lumos/cli/config_file.h"
 #include "lumos/cli/job_arguments.h"
 #include "lumos/model/calibrate.h"
-#include "lumos/model/job_file.h"
 #include "lumos/report/calibration_render.h"
 
 namespace lumos {
@@ -38,13 +35,7 @@ Result<Calibration> fit_collectives(const CalibrateArguments& arguments, const C
 
 Result<Calibration> fit_runs(const CalibrateArguments& arguments, const SplitSettings& settings, const Cluster& cluster,
                              Console& console) {
-  std::vector<JobSetting> common;
-  if (!arguments.common.job.empty()) {
-    const std::string path = TRY(find_config("jobs", arguments.common.job));
-    const Value file = TRY(read_value_file(path));
-    common = TRY(settings_from_value(ValueView(file, path)));
-  }
-  common.insert(common.end(), settings.job.begin(), settings.job.end());
+  const CommonJob common = TRY(read_common_job(arguments.common, settings));
   const CsvTable table = TRY(read_csv_file(arguments.runs));
   for (const std::string& column : unread_columns(table)) console.note("not read: column " + column);
   const std::vector<MeasuredRun> runs = TRY(measured_runs(table, common));

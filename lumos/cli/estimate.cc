@@ -3,7 +3,6 @@
 #include <memory>
 
 #include "lumos/base/parallel.h"
-#include "lumos/base/toml.h"
 #include "lumos/cli/config_file.h"
 #include "lumos/cli/estimate_schema.h"
 #include "lumos/cli/job_arguments.h"
@@ -33,20 +32,7 @@ Status estimate_one(const EstimateArguments& arguments, Console& console) {
   return {};
 }
 
-/// Settings that all rows share: the file of --job, if any, below those of --set.
-Result<std::vector<JobSetting>> common_settings(const EstimateArguments& arguments, const SplitSettings& settings) {
-  std::vector<JobSetting> common;
-  if (!arguments.common.job.empty()) {
-    const std::string path = TRY(find_config("jobs", arguments.common.job));
-    const Value file = TRY(read_value_file(path));
-    common = TRY(settings_from_value(ValueView(file, path)));
-  }
-  common.insert(common.end(), settings.job.begin(), settings.job.end());
-  return common;
-}
-
-EstimateRow estimate_row(const CsvTable& table, size_t row, const std::vector<JobSetting>& common,
-                         const Cluster& cluster) {
+EstimateRow estimate_row(const CsvTable& table, size_t row, const CommonJob& common, const Cluster& cluster) {
   EstimateRow result;
   result.line = table.lines[row];
   const Result<MeasuredRun> run = measured_run(table, row, common);
@@ -63,7 +49,7 @@ EstimateRow estimate_row(const CsvTable& table, size_t row, const std::vector<Jo
 Status estimate_many(const EstimateArguments& arguments, Console& console) {
   const SplitSettings settings = TRY(split_settings(arguments.common.settings));
   const Cluster cluster = TRY(read_cluster(arguments.common, settings));
-  const std::vector<JobSetting> common = TRY(common_settings(arguments, settings));
+  const CommonJob common = TRY(read_common_job(arguments.common, settings));
   const CsvTable table = TRY(read_csv_file(arguments.jobs));
   for (const std::string& column : unread_columns(table)) console.note("not read: column " + column);
   std::vector<EstimateRow> rows(table.rows.size());

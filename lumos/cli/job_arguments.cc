@@ -1,7 +1,9 @@
 #include "lumos/cli/job_arguments.h"
 
 #include "lumos/base/suggest.h"
+#include "lumos/base/toml.h"
 #include "lumos/cli/config_file.h"
+#include "lumos/model/job_file.h"
 
 namespace lumos {
 
@@ -40,6 +42,16 @@ Result<Cluster> read_cluster(const JobArguments& arguments, const SplitSettings&
   Cluster cluster = TRY(read_cluster_file(TRY(find_config("clusters", arguments.cluster))));
   for (const auto& [name, value] : settings.cluster) TRY_STATUS(set_cluster_field(cluster, name, value));
   return cluster;
+}
+
+Result<CommonJob> read_common_job(const JobArguments& arguments, const SplitSettings& settings) {
+  std::vector<JobSetting> file;
+  if (!arguments.job.empty()) {
+    const std::string path = TRY(find_config("jobs", arguments.job));
+    const Value value = TRY(read_value_file(path));
+    file = TRY(settings_from_value(ValueView(value, path)));
+  }
+  return common_job(file, settings.job);
 }
 
 std::vector<Option> cluster_options(JobArguments& arguments) {

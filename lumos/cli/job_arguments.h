@@ -6,7 +6,7 @@
 
 #include "lumos/cli/command.h"
 #include "lumos/model/cluster.h"
-#include "lumos/model/job.h"
+#include "lumos/model/measured_runs.h"
 
 namespace lumos {
 
@@ -27,6 +27,9 @@ Result<SplitSettings> split_settings(const std::vector<std::string>& settings);
 
 /// The cluster of --cluster, with its settings.
 Result<Cluster> read_cluster(const JobArguments& arguments, const SplitSettings& settings);
+
+/// What the rows of a table share: the file of --job, if any, below the settings of --set.
+Result<CommonJob> read_common_job(const JobArguments& arguments, const SplitSettings& settings);
 
 /// --cluster and --set; the caller adds --job where it has one.
 std::vector<Option> cluster_options(JobArguments& arguments);
