@@ -13,7 +13,7 @@ constexpr int kMaxRounds = 60;
 constexpr double kLogStep = 0.02;  // of the numerical derivative: wide, for the models have corners (floors, waves)
 constexpr double kAbsoluteFrom = 0.02;  // residuals beyond this count by magnitude, smaller ones squared
 constexpr double kAxisSteps[] = {0.5, 0.2, 0.08, 0.03, 0.01};
-constexpr double kWideSteps[] = {-1.1, -0.5, 0.5, 1.1};  // up to a factor of three
+constexpr double kWideSteps[] = {-2.2, -1.1, -0.5, 0.5, 1.1, 1.7, 2.2};  // up to a factor of nine
 constexpr double kGainWorthAWideStep = 0.01;
 constexpr double kGainWorthARound = 1e-5;
 
