@@ -1,5 +1,5 @@
 // Interned strings. A NamePool turns each distinct text into a dense 32-bit NameId, so that tables hold
-// four bytes instead of a string. The reader fills one pool per trace set; everybody else only reads it.
+// four bytes instead of a string. The reader fills one pool per trace; everybody else only reads it.
 #pragma once
 
 #include <cstdint>

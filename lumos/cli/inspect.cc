@@ -7,7 +7,10 @@
 #include "lumos/cli/inspect_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/graph/build.h"
+#include "lumos/graph/join.h"
+#include "lumos/report/dependency_list.h"
 #include "lumos/report/inventory_render.h"
+#include "lumos/report/unexplained_list.h"
 
 namespace lumos {
 
@@ -16,7 +19,13 @@ namespace {
 struct InspectArguments {
   ReadArguments read;
   bool json = false;
+  bool dependencies = false;
+  bool unexplained = false;
 };
+
+// What --unexplained lists of each rank.
+constexpr size_t kUnexplainedText = 20;
+constexpr size_t kUnexplainedJson = 1000;
 
 /// A rank with the table and graph that its inventory refers to.
 struct Inspection {
@@ -33,8 +42,27 @@ Inspection inspect_rank(EventTable table) {
   return out;
 }
 
+std::string look_inside(const ExecGraph& graph, const InspectArguments& arguments) {
+  if (arguments.dependencies) return arguments.json ? dependencies_json(graph) + "\n" : dependencies_text(graph);
+  return arguments.json ? unexplained_json(graph, kUnexplainedJson) + "\n" : unexplained_text(graph, kUnexplainedText);
+}
+
+/// The dependencies, or what they leave unexplained, of every rank on its own.
+Status run_inside(const InspectArguments& arguments, TraceSet set, Console& console) {
+  std::vector<ExecGraph> graphs(set.tables.size());
+  parallel_for(set.tables.size(), static_cast<int>(arguments.read.threads), [&](size_t i) {
+    graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(set.tables[i])), BuildOptions{});
+  });
+  console.print(look_inside(join_ranks(std::move(graphs)), arguments));
+  return {};
+}
+
 Status run(const InspectArguments& arguments, Console& console) {
+  if (arguments.dependencies && arguments.unexplained) {
+    return fail(ErrorKind::kUsage, "--dependencies and --unexplained are two questions; ask one at a time");
+  }
   TraceSet set = TRY(read_for(arguments.read, console));
+  if (arguments.dependencies || arguments.unexplained) return run_inside(arguments, std::move(set), console);
   std::vector<Inspection> inspections(set.tables.size());
   parallel_for(set.tables.size(), static_cast<int>(arguments.read.threads),
                [&](size_t i) { inspections[i] = inspect_rank(std::move(set.tables[i])); });
@@ -59,7 +87,13 @@ Command inspect_command() {
       "results, with how to record it next time.";
   command.example = "lumos inspect traces/rank0.json.gz";
   command.schema = {"lumos.inspect.v1", kInspectSchema};
-  command.options = {{"--json", "", "Print one JSON object instead of text", &arguments->json}};
+  command.options = {
+      {"--dependencies", "", "List what each stream waits for on other streams, how that is known and how sure it is",
+       &arguments->dependencies},
+      {"--unexplained", "", "List the tasks whose start no dependency explains, with what ran before",
+       &arguments->unexplained},
+      {"--json", "", "Print one JSON object instead of text", &arguments->json},
+  };
   add_read_options(command, arguments->read);
   command.run = [arguments](Console& console) { return run(*arguments, console); };
   return command;

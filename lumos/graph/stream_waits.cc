@@ -16,6 +16,17 @@ namespace {
 constexpr uint64_t kContradictionShare = 20;
 constexpr int kMaxRounds = 4;
 
+// Edges that follow from the pattern alone are right this often; of those left to choice this many more are wrong, and
+// more where a site has few repetitions. The shares are those of the emulated traces (docs/accuracy.md).
+constexpr double kSureByPattern = 0.995;
+constexpr double kUnsureByChoice = 0.01;
+constexpr double kUnsureOfFew = 0.3;
+
+// In fork_: a wait after the first of its fork.
+constexpr uint32_t kForkMember = UINT32_MAX;
+// How many launches ahead the streams of a fork may first be used.
+constexpr uint32_t kForkLaunches = 64;
+
 // Fewer instances than this agreeing on a distance may be chance.
 constexpr uint64_t kFewestAgreeing = 3;
 
@@ -38,12 +49,21 @@ struct Site {
   uint32_t reading = kStructure;
   bool refused = false;  // every reading is contradicted
   std::vector<ReadingScore> scores;
+  uint64_t lone = 0;       // waits read by choice ...
+  uint64_t ambiguous = 0;  // ... of which time would have allowed another point as well
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> backs;  // (stream, works back) that fit an instance
   uint64_t instances = 0;
   uint32_t back_stream = kNoIndex;  // chosen: the wait means this many works before the stream's latest
   uint32_t back = 0;
   uint64_t edges = 0;
   uint64_t contradicted = 0;
+
+  // What was counted with the last choice; the choice stays.
+  void forget() {
+    scores.clear();
+    backs.clear();
+    lone = ambiguous = instances = 0;
+  }
 };
 
 // A point of a stream's program: its last work and whatever the stream had been made to wait for since.
@@ -201,6 +221,12 @@ class StreamMachine {
       return;
     }
     if (paired && inside_previous_collective(c)) return;  // NCCL's own bookkeeping stream
+    if (fork_[c] == kForkMember && !before_collective(c)) return;
+    if (fork_[c] > 1) {
+      const auto it = last_record_.find(context.previous_event_call);
+      if (it != last_record_.end()) fork(c, fork_[c], it->second);
+      return;
+    }
     const uint32_t waiter = waiting_stream(context);
     if (waiter == kNoIndex) return;
     if (paired) {
@@ -246,7 +272,9 @@ class StreamMachine {
       }
       return;
     }
-    const uint32_t chosen = s.refused || s.reading >= readings_.size() ? kNoIndex : readings_[s.reading];
+    uint32_t chosen = s.refused || s.reading >= readings_.size() ? kNoIndex : readings_[s.reading];
+    // A reading that means nothing here (no point on its stream) leaves the wait to its structure.
+    if (chosen == kNoIndex && !s.refused) chosen = readings_[kStructure];
     if (chosen == kNoIndex) return;
     const Point point = outstanding_[chosen].point;
     // What was enqueued before on the same stream is waited for as well.
@@ -281,7 +309,9 @@ class StreamMachine {
       const Record& r = outstanding_[i];
       if (r.awaited || r.point.stream == waiter) continue;
       const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call, c);
-      if (depth > deepest) {
+      // Of points equally near in structure a collective is waited for in the order of launches, an event recorded on a
+      // compute stream right after it was recorded.
+      if (depth > deepest || (depth == deepest && !communication(r.point.stream))) {
         deepest = depth;
         readings_[kStructure] = i;
       }
@@ -301,13 +331,19 @@ class StreamMachine {
     const int64_t held_otherwise = std::max(
         next > gpu_.stream_begin[gpu_.work[next].stream] ? gpu_.work[next - 1].end_ns : INT64_MIN, launched_ns_[next]);
     if (!has_records_) score_backs((*sites_)[site], gpu_.work[next].stream, start, held_otherwise);
+    const Site& s = (*sites_)[site];
+    const uint32_t chosen = s.reading < readings_.size() ? readings_[s.reading] : kNoIndex;
+    bool ambiguous = false;
     for (uint32_t r = 0; r < readings_.size(); ++r) {
       if (readings_[r] == kNoIndex || outstanding_[readings_[r]].point.works.empty()) continue;
       const int64_t end = gpu_.work[outstanding_[readings_[r]].point.works.front()].end_ns;
       ++scores[r].seen;
       scores[r].contradicted += end > start + tolerance_ns_;
+      ambiguous |= readings_[r] != chosen && end <= start + tolerance_ns_;
       scores[r].binding += end > held_otherwise && end <= start + tolerance_ns_ && end + kBindingNs >= start;
     }
+    ++(*sites_)[site].lone;
+    (*sites_)[site].ambiguous += ambiguous;
   }
 
   // Without records the point that a wait means cannot be seen, but a program that repeats itself means the same one
@@ -354,15 +390,42 @@ class StreamMachine {
     return host_.parent[host_.calls[a].row] == host_.parent[host_.calls[b].row];
   }
 
-  // Records whose next call on the thread is a wait in the same operator: a pair.
+  // Records whose next call on the thread is a wait in the same operator: a pair. Several waits after one record are a
+  // fork: as many streams wait for the same point.
   void find_followed_records() {
     followed_.assign(host_.calls.size(), false);
-    std::vector<uint32_t> previous(host_.threads.size(), kNoIndex);
+    fork_.assign(host_.calls.size(), 0);
+    std::vector<uint32_t> previous(host_.threads.size(), kNoIndex), head(host_.threads.size(), kNoIndex);
     for (uint32_t c = 0; c < host_.calls.size(); ++c) {
-      const uint32_t before = std::exchange(previous[host_.calls[c].thread], c);
-      if (before == kNoIndex || host_.calls[c].kind != CallKind::kWait) continue;
-      followed_[before] = host_.calls[before].kind == CallKind::kRecord && same_parent(before, c);
+      const uint32_t thread = host_.calls[c].thread;
+      const bool launches = contexts_.launch_stream[c] != kNoIndex;
+      if (host_.calls[c].kind != CallKind::kRecord && host_.calls[c].kind != CallKind::kWait && !launches) continue;
+      const uint32_t before = std::exchange(previous[thread], c);
+      const bool waits = before != kNoIndex && host_.calls[c].kind == CallKind::kWait && same_parent(before, c);
+      if (waits && host_.calls[before].kind == CallKind::kRecord) {
+        followed_[before] = true;
+        head[thread] = c;
+        fork_[c] = 1;
+      } else if (waits && host_.calls[before].kind == CallKind::kWait && head[thread] != kNoIndex) {
+        ++fork_[head[thread]];
+        fork_[c] = kForkMember;
+      } else {
+        head[thread] = kNoIndex;
+      }
     }
+  }
+
+  // A fork of `count` waits: the streams that this thread launches on next, so many of them, wait for the point.
+  void fork(uint32_t c, uint32_t count, const Point& point) {
+    uint32_t next = contexts_.of_call[c].next_launch;
+    std::vector<uint32_t> waiters;
+    for (uint32_t looked = 0; next != kNoIndex && waiters.size() < count && looked < kForkLaunches; ++looked) {
+      const uint32_t stream = contexts_.launch_stream[next];
+      const bool known = std::find(waiters.begin(), waiters.end(), stream) != waiters.end();
+      if (stream != point.stream && !known) waiters.push_back(stream);
+      next = contexts_.of_call[next].next_launch;
+    }
+    for (uint32_t waiter : waiters) add(waiter, point, site_of(c, 'f', kNoIndex), false);
   }
 
   uint32_t compute_stream(const CallContext& context) const {
@@ -455,6 +518,7 @@ class StreamMachine {
   bool has_records_ = false;
   std::vector<int64_t> launched_ns_;
   std::vector<bool> followed_;
+  std::vector<uint32_t> fork_;  // of the first wait after a record: how many follow; kForkMember: one of those
   std::vector<uint32_t> readings_;
   std::vector<Site>* sites_ = nullptr;
   std::vector<uint32_t> last_;
@@ -518,19 +582,24 @@ bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t to
     sites[edge.site].contradicted += contradicts(gpu, edge, tolerance_ns);
   }
   bool moved = false;
-  for (Site& site : sites) {
-    moved |= choose_reading(site);
-    site.scores.clear();
-    site.backs.clear();
-    site.instances = 0;
-  }
+  for (Site& site : sites) moved |= choose_reading(site);
   return moved;
 }
 
-// Laplace's rule on the site's repetitions: never contradicted in n of n is (n + 1) / (n + 2).
+// How sure an edge of a site is: what its repetitions were not contradicted in, less what is left to choice where time
+// would have allowed another point. A wait that began when its source ended, again and again, leaves little to choice.
 uint8_t confidence(const Site& site) {
-  const uint64_t good = site.edges - site.contradicted;
-  return static_cast<uint8_t>(std::min<uint64_t>(99, 100 * (good + 1) / (site.edges + 2)));
+  const double edges = static_cast<double>(std::max<uint64_t>(site.edges, 1));
+  const double held = 1 - static_cast<double>(site.contradicted) / edges;
+  double sure = kSureByPattern;
+  if (site.lone > 0 && site.reading < site.scores.size()) {
+    const ReadingScore& score = site.scores[site.reading];
+    const double open = static_cast<double>(site.ambiguous) / static_cast<double>(site.lone);
+    const double confirmed =
+        static_cast<double>(score.binding) / static_cast<double>(std::max<uint64_t>(score.seen, 1));
+    sure -= open * (1 - confirmed) * (kUnsureByChoice + kUnsureOfFew / static_cast<double>(site.lone));
+  }
+  return static_cast<uint8_t>(100 * held * sure);
 }
 
 }  // namespace
@@ -543,7 +612,10 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
   StreamMachine machine(table, host, gpu, contexts, sync_rows, tolerance_ns);
   std::vector<Site> sites(1);  // site 0: recorded
   std::vector<Candidate> edges = machine.run(sites);
-  for (int round = 1; round < kMaxRounds && vote(gpu, edges, tolerance_ns, sites); ++round) edges = machine.run(sites);
+  for (int round = 1; round < kMaxRounds && vote(gpu, edges, tolerance_ns, sites); ++round) {
+    for (Site& site : sites) site.forget();
+    edges = machine.run(sites);
+  }
   vote(gpu, edges, tolerance_ns, sites);
 
   std::vector<StreamWait> out;

@@ -50,6 +50,8 @@ PathCause cause_of_lag(EdgeKind kind) {
     case EdgeKind::kRendezvous:
     case EdgeKind::kTransferOf:
       return PathCause::kCommunication;
+    case EdgeKind::kFirstWave:
+      return PathCause::kCompute;
     case EdgeKind::kThread:
     case EdgeKind::kCount:
       return PathCause::kUntracedHost;
@@ -88,9 +90,13 @@ class Walk {
       }
       const Edge& edge = graph_.edges[binding];
       const int64_t base_ns = edge.from_start ? timeline_.start_ns[edge.source] : timeline_.end_ns[edge.source];
-      const PathCause cause =
-          rank_index_of(graph_, task) == rank_index_ ? cause_of_lag(edge.kind) : PathCause::kWaitForRank;
-      take(task, base_ns, cause, binding);
+      if (edge.kind == EdgeKind::kFirstWave) {
+        // The source runs meanwhile: the time is its own.
+        take(edge.source, base_ns, cause_of_task(graph_, edge.source, rank_index_), binding);
+      } else {
+        const bool own = rank_index_of(graph_, task) == rank_index_;
+        take(task, base_ns, own ? cause_of_lag(edge.kind) : PathCause::kWaitForRank, binding);
+      }
       task = edge.source;
       if (!edge.from_start) return task;
     }

@@ -42,7 +42,10 @@ void write_dependencies(JsonWriter& json, const DependencyCounts& counts) {
   json.member("launch", counts.launch).member("sync", counts.sync).member("stream", counts.stream);
   json.member("inter_stream_recorded", counts.inter_stream_recorded);
   json.member("inter_stream_inferred", counts.inter_stream_inferred).member("queue", counts.queue);
-  json.member("issue_order", counts.issue_order).member("rendezvous", counts.rendezvous).end_object();
+  json.member("issue_order", counts.issue_order)
+      .member("room", counts.room)
+      .member("rendezvous", counts.rendezvous)
+      .end_object();
 }
 
 void write_steps(JsonWriter& json, const RankResult& rank) {
@@ -192,6 +195,7 @@ std::string basis_text(const RankResult& rank) {
   add(counts.inter_stream_inferred, "between streams (inferred)");
   add(counts.queue, "launch queue");
   add(counts.issue_order, "issue order");
+  add(counts.room, "waits for room on the GPU");
   add(counts.rendezvous, "rendezvous");
   out += wrapped("dependencies", edges);
   std::vector<Constant> constants = rank.constants;

@@ -65,6 +65,9 @@ DependencyCounts count_dependencies(const ExecGraph& graph, const RankTasks& ran
       case EdgeKind::kIssueOrder:
         ++counts.issue_order;
         break;
+      case EdgeKind::kFirstWave:
+        ++counts.room;
+        break;
       case EdgeKind::kRendezvous:
         ++counts.rendezvous;
         break;

@@ -36,6 +36,7 @@ struct DependencyCounts {
   uint64_t inter_stream_inferred = 0;
   uint64_t queue = 0;
   uint64_t issue_order = 0;
+  uint64_t room = 0;  ///< waits for room on the GPU
   uint64_t rendezvous = 0;
 };
 

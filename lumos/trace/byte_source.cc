@@ -145,6 +145,10 @@ struct ByteSource::State {
 
   size_t decode_zstd([[maybe_unused]] char* out, [[maybe_unused]] size_t size) {
 #ifdef LUMOS_HAVE_ZSTD
+    if (decoder_finished && available == 0) {  // Another call would begin another frame.
+      ended = input_ended;
+      return 0;
+    }
     ZSTD_inBuffer in{next, available, 0};
     ZSTD_outBuffer result{out, size, 0};
     size_t code = ZSTD_decompressStream(zstd.get(), &result, &in);
@@ -155,8 +159,8 @@ struct ByteSource::State {
       ended = true;
     } else {
       decoder_finished = code == 0;
-      if (input_ended && available == 0 && result.pos == 0) {
-        if (!decoder_finished) damage = "the zstd stream is cut short";
+      if (input_ended && available == 0 && result.pos == 0 && !decoder_finished) {
+        damage = "the zstd stream is cut short";
         ended = true;
       }
     }

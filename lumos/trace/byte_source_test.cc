@@ -74,6 +74,30 @@ TEST(ByteSource, DamagedGzipStopsThere) {
   EXPECT_EQ(source->damage(), "the gzip checksum does not match");
 }
 
+/// A zstd frame that holds `text` (under 256 bytes) in one raw block.
+std::string zstd_frame(const std::string& text) {
+  auto block_header = static_cast<uint32_t>(text.size() << 3 | 1);  // the last block, of raw bytes
+  std::string frame("\x28\xb5\x2f\xfd\x20", 5);
+  frame += static_cast<char>(text.size());
+  for (int byte = 0; byte < 3; ++byte) frame += static_cast<char>(block_header >> (8 * byte));
+  return frame + text;
+}
+
+TEST(ByteSource, ZstdFramesReadOrSayWhatToDo) {
+  std::string bytes = zstd_frame("first ") + zstd_frame("second");
+  auto source = ByteSource::of_memory(bytes);
+  if (!source) {  // built without zstd
+    EXPECT_NE(source.error().message.find("unzstd"), std::string::npos);
+    return;
+  }
+  EXPECT_EQ(read_all(*source, 4), "first second");
+  EXPECT_EQ(source->damage(), "");
+  auto cut = ByteSource::of_memory(std::string_view(bytes).substr(0, bytes.size() - 3));
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(read_all(*cut, 4).substr(0, 6), "first ");
+  EXPECT_EQ(cut->damage(), "the zstd stream is cut short");
+}
+
 TEST(ByteSource, GarbageBehindAGzipHeaderIsAnError) {
   std::string bytes = "\x1f\x8b\x08\xff garbage that is no deflate stream at all";
   auto source = ByteSource::of_memory(bytes);

@@ -25,7 +25,7 @@ inline uint64_t hash_bytes(const void* data, size_t size) {
     hash = mix_hash(hash, word);
   }
   word = 0;
-  std::memcpy(&word, p, size);
+  if (size > 0) std::memcpy(&word, p, size);
   return mix_hash(hash, word);
 }
 

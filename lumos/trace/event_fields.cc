@@ -1,5 +1,6 @@
 #include "lumos/trace/event_fields.h"
 
+#include "lumos/trace/event_scan.h"
 #include "lumos/trace/json_scan.h"
 
 namespace lumos {
@@ -8,10 +9,12 @@ namespace {
 
 constexpr std::string_view kModulePrefix = "nn.Module";
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 bool is_number_or_literal(std::string_view text) {
   if (text.empty()) return false;
-  char c = text[0];
-  return (c >= '0' && c <= '9') || c == '-' || text == "true" || text == "false" || text == "null";
+  if (is_digit(text[0]) || (text[0] == '-' && text.size() > 1 && is_digit(text[1]))) return true;
+  return text == "true" || text == "false" || text == "null";
 }
 
 bool is_not_finite(std::string_view text) {
@@ -37,13 +40,11 @@ const char* parse_value(const char* p, const char* end, Token& token, EventField
   }
   p = scan_scalar(p, end);
   token.text = std::string_view(begin, static_cast<size_t>(p - begin));
-  if (is_number_or_literal(token.text) && token.text[0] != '-') return p;
-  if (is_not_finite(token.text)) {
-    fields.has_not_finite = true;
-    token.text = {};
-    return p;
-  }
-  return is_number_or_literal(token.text) ? p : nullptr;
+  if (is_number_or_literal(token.text)) return p;
+  if (!is_not_finite(token.text)) return nullptr;
+  fields.has_not_finite = true;
+  token.text = {};
+  return p;
 }
 
 /// Walks the members of the object whose opening bracket is before `p`: handle(key, value_begin) returns the byte
@@ -172,7 +173,8 @@ bool parse_event_fields(std::string_view text, bool is_whole, EventFields& field
   });
   if (p == nullptr) return false;
   if (stopped) fields.is_left_out = false;
-  if (stopped || fields.is_left_out) return true;
+  // A lost quote may have glued the next events to this one; they must not go with it.
+  if (stopped || fields.is_left_out) return find_event_start(p, end) == nullptr;
   while (p < end && (is_json_space(*p) || *p == ',')) ++p;
   return p == end;
 }

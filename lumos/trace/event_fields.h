@@ -34,7 +34,8 @@ static_assert(kArgKeys <= 64);
 
 /// Parses the one event in `text`, which may have commas and space around it. False when it is no well-formed object;
 /// `fields` is then meaningless. Values that nobody reads are checked for balance only. `is_whole` says that the text
-/// is known to end where the event does: then an event that will be left out is not parsed to its end.
+/// is known to end where the event does: then an event that will be left out is not parsed to its end, and is false
+/// when something like another event stands there.
 bool parse_event_fields(std::string_view text, bool is_whole, EventFields& fields);
 
 }  // namespace lumos

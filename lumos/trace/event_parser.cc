@@ -129,7 +129,10 @@ void EventParser::parse(const Block& block, ParsedBlock& out) {
 
 /// Reads the one event in `slice`; false when it is damaged.
 bool EventParser::parse_slice(std::string_view slice, bool is_whole) {
-  if (!parse_event_fields(slice, is_whole, fields_)) return false;
+  // What looks like two events in one may be a list of objects inside of one: only reading all of it tells.
+  bool is_read =
+      parse_event_fields(slice, is_whole, fields_) || (is_whole && parse_event_fields(slice, false, fields_));
+  if (!is_read) return false;
   emit(fields_);
   return true;
 }

@@ -137,11 +137,6 @@ size_t EventScan::scan_chunk(const char* chunk, const char* data_end, std::vecto
   in_string_ = static_cast<uint64_t>(static_cast<int64_t>(inside) >> 63);
   uint64_t open = masks.open & ~inside;
   uint64_t close = masks.close & ~inside;
-  if (depth_ > __builtin_popcountll(close)) {  // No event can end here.
-    depth_ += __builtin_popcountll(open) - __builtin_popcountll(close);
-    position_ += kChunk;
-    return kNowhere;
-  }
   for (uint64_t brackets = open | close; brackets != 0; brackets &= brackets - 1) {
     auto bit = static_cast<unsigned>(__builtin_ctzll(brackets));
     if ((open >> bit) & 1) {

@@ -1,5 +1,7 @@
 #include "lumos/trace/json_scan.h"
 
+#include "lumos/base/utf8.h"
+
 namespace lumos {
 
 namespace {
@@ -113,23 +115,10 @@ std::string unescape_json(std::string_view raw, bool& ok) {
 }
 
 bool is_valid_utf8(std::string_view text) {
-  const auto* p = reinterpret_cast<const unsigned char*>(text.data());
-  const auto* end = p + text.size();
-  while (p < end) {
-    if (*p < 0x80) {
-      ++p;
-      continue;
-    }
-    int extra = *p >= 0xf0 ? 3 : *p >= 0xe0 ? 2 : 1;
-    uint32_t code = *p & (0x3f >> extra);
-    if (*p < 0xc2 || *p > 0xf4 || end - p <= extra) return false;
-    for (int i = 1; i <= extra; ++i) {
-      if ((p[i] & 0xc0) != 0x80) return false;
-      code = (code << 6) | (p[i] & 0x3f);
-    }
-    bool overlong = (extra == 2 && code < 0x800) || (extra == 3 && code < 0x10000);
-    if (overlong || code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) return false;
-    p += extra + 1;
+  while (!text.empty()) {
+    size_t length = static_cast<unsigned char>(text[0]) < 0x80 ? 1 : utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
   return true;
 }

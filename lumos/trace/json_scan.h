@@ -3,6 +3,7 @@
 // parser, the repairer and the metadata reader; nobody builds a document.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -60,12 +61,16 @@ inline const char* scan_string(const char* p, const char* end, JsonString& out) 
   return p + 1;
 }
 
+/// True for the bytes that end a number or a word: structure, quotes and space.
+inline constexpr std::array<bool, 256> kEndsScalar = [] {
+  std::array<bool, 256> ends{};
+  for (unsigned char c : {',', '}', ']', '{', '[', ':', '"', ' ', '\n', '\t', '\r'}) ends[c] = true;
+  return ends;
+}();
+
 /// A number, true, false, null, NaN or Infinity: everything up to the next structural byte or space.
 inline const char* scan_scalar(const char* p, const char* end) {
-  while (p < end && *p != ',' && *p != '}' && *p != ']' && !is_json_space(*p) && *p != '"' && *p != ':' && *p != '{' &&
-         *p != '[') {
-    ++p;
-  }
+  while (p < end && !kEndsScalar[static_cast<unsigned char>(*p)]) ++p;
   return p;
 }
 

@@ -247,6 +247,23 @@ TEST(Reader, DamageInOneEventLeavesItsNeighboursAlone) {
   }
 }
 
+TEST(Reader, ALostQuoteInAnEventThatIsLeftOutTakesNoOtherWithIt) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) {
+    bool is_damaged = i % 500 == 100;
+    text += fmt::format(
+        R"({{"ph":"i","cat":"cpu_instant_event","name":"mem{}ory","pid":1,"tid":2,"ts":3,"args":{{"a":1}}}},)",
+        is_damaged ? "\"" : "");
+    text += fmt::format(R"({{"ph":"X","cat":"cpu_op","name":"op","pid":1,"tid":2,"ts":{},"dur":1}},)", i);
+  }
+  text.pop_back();
+  EventTable t = read(trace_of(text));
+  EXPECT_EQ(t.size(), 5000u);
+  EXPECT_EQ(t.info.events, 10000u);
+  EXPECT_EQ(t.info.skipped(), 0u);
+  EXPECT_FALSE(t.info.truncated);
+}
+
 TEST(Reader, AHopelessEventIsSkippedAlone) {
   std::string good = R"({"ph": "X", "cat": "cpu_op", "name": "n", "pid": 1, "tid": 2, "ts": 3, "dur": 4})";
   for (const char* bad : {R"({"ph": "X", "cat": "cpu_op", "name": "n", "pid": 1, "ti)", R"({"ph": "X" "cat" cpu_op})",

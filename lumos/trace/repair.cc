@@ -1,7 +1,9 @@
 #include "lumos/trace/repair.h"
 
+#include <algorithm>
 #include <cctype>
 
+#include "lumos/base/utf8.h"
 #include "lumos/trace/json_scan.h"
 
 namespace lumos {
@@ -9,6 +11,8 @@ namespace lumos {
 namespace {
 
 constexpr int kMaxDepth = 64;  // Deeper than any argument; keeps hostile input off the stack.
+
+constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";
 
 bool is_key_byte(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == ' ' || c == '.' || c == '-' || c == '%' ||
@@ -273,17 +277,14 @@ bool repair_event(std::string_view text, uint64_t offset, std::string& out, Dama
 std::string replace_invalid_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size() + 16);
-  for (size_t at = 0; at < text.size();) {
-    auto lead = static_cast<unsigned char>(text[at]);
-    size_t length = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    std::string_view character = text.substr(at, length);
-    if (character.size() == length && is_valid_utf8(character)) {
-      out += character;
-      at += length;
+  while (!text.empty()) {
+    size_t length = utf8_length(text);
+    if (length > 0) {
+      out += text.substr(0, length);
     } else {
-      out += "\xef\xbf\xbd";
-      ++at;
+      out += kReplacementCharacter;
     }
+    text.remove_prefix(std::max<size_t>(1, length));
   }
   return out;
 }

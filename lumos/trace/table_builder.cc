@@ -23,12 +23,22 @@ std::string joined(char kind, std::string_view a, std::string_view b) {
   return key;
 }
 
+/// Room for `more` entries and for those that the rest of the file will bring at the same density.
+template <class T>
+void reserve_for(std::vector<T>& column, size_t more, double progress) {
+  size_t wanted = column.size() + more;
+  if (wanted <= column.capacity()) return;
+  auto whole = static_cast<size_t>(static_cast<double>(wanted) / std::max(progress, 1e-6) * kReserveSlack);
+  size_t at_least = std::max(kMinRows, wanted + wanted / 4);
+  column.reserve(std::clamp(whole, at_least, std::max(at_least, wanted * kMaxGrowth)));
+}
+
 }  // namespace
 
 TableBuilder::TableBuilder() : names_(std::make_shared<NamePool>()) {}
 
 void TableBuilder::append(const ParsedBlock& block, double progress) {
-  reserve_rows(block.rows.size(), progress);
+  reserve_for_file(block, progress);
   map_names(block);
   map_lanes(block);
   append_details(block);
@@ -49,19 +59,21 @@ void TableBuilder::append(const ParsedBlock& block, double progress) {
   damage_.add(block.damage);
 }
 
-void TableBuilder::reserve_rows(size_t more, double progress) {
-  size_t wanted = table_.size() + more;
-  if (wanted <= table_.ts_ns.capacity()) return;
-  auto whole = static_cast<size_t>(static_cast<double>(wanted) / std::max(progress, 1e-6) * kReserveSlack);
-  size_t rows = std::clamp(whole, std::max(kMinRows, wanted + wanted / 4), std::max(kMinRows, wanted * kMaxGrowth));
-  table_.ts_ns.reserve(rows);
-  table_.dur_ns.reserve(rows);
-  table_.name.reserve(rows);
-  table_.lane.reserve(rows);
-  table_.kind.reserve(rows);
-  table_.correlation.reserve(rows);
-  table_.external_id.reserve(rows);
-  table_.detail.reserve(rows);
+void TableBuilder::reserve_for_file(const ParsedBlock& block, double progress) {
+  size_t rows = block.rows.size();
+  reserve_for(table_.ts_ns, rows, progress);
+  reserve_for(table_.dur_ns, rows, progress);
+  reserve_for(table_.name, rows, progress);
+  reserve_for(table_.lane, rows, progress);
+  reserve_for(table_.kind, rows, progress);
+  reserve_for(table_.correlation, rows, progress);
+  reserve_for(table_.external_id, rows, progress);
+  reserve_for(table_.detail, rows, progress);
+  reserve_for(table_.gpu, block.gpu.size(), progress);
+  reserve_for(table_.ops, block.ops.size(), progress);
+  reserve_for(table_.syncs, block.syncs.size(), progress);
+  reserve_for(table_.collectives, block.collectives.size(), progress);
+  reserve_for(table_.fwdbwd, block.fwdbwd.size(), progress);
 }
 
 void TableBuilder::map_names(const ParsedBlock& block) {

@@ -32,7 +32,7 @@ class TableBuilder {
     NameId name = kNoName;
   };
 
-  void reserve_rows(size_t more, double progress);
+  void reserve_for_file(const ParsedBlock& block, double progress);
   void map_names(const ParsedBlock& block);
   void map_lanes(const ParsedBlock& block);
   void append_details(const ParsedBlock& block);

@@ -1,0 +1,135 @@
+#include "lumos/report/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "lumos/base/json_writer.h"
+#include "lumos/report/text_table.h"
+
+namespace lumos {
+
+namespace {
+
+using Key = std::tuple<Owner, std::string, std::string>;
+
+double mean_step_ms(const DiffSide& side) {
+  int64_t sum_ns = 0;
+  for (const Window& step : side.steps) sum_ns += step.length_ns();
+  return side.steps.empty() ? 0 : static_cast<double>(sum_ns) / 1e6 / static_cast<double>(side.steps.size());
+}
+
+std::vector<OwnedTime> owned_times(const DiffSide& side) {
+  return side.steps.empty() ? std::vector<OwnedTime>() : attribute_time(*side.table, side.steps);
+}
+
+std::vector<DiffLine> sorted_lines(const std::map<Key, DiffLine>& sums) {
+  std::vector<DiffLine> lines;
+  for (const auto& [key, line] : sums) lines.push_back(line);
+  std::stable_sort(lines.begin(), lines.end(), [](const DiffLine& x, const DiffLine& y) {
+    return std::abs(x.difference_ms()) > std::abs(y.difference_ms());
+  });
+  return lines;
+}
+
+class Collector {
+ public:
+  explicit Collector(bool by_name) : by_name_(by_name) {}
+
+  void add(const std::vector<OwnedTime>& times, size_t steps, double DiffLine::*side) {
+    for (const OwnedTime& time : times) {
+      const std::string name = by_name_ ? time.name : "";
+      DiffLine& line = sums_[{time.owner, time.label, name}];
+      line.owner = time.owner;
+      line.label = time.label;
+      line.name = name;
+      line.*side += static_cast<double>(time.time_ns) / 1e6 / static_cast<double>(steps);
+    }
+  }
+  std::vector<DiffLine> lines() const { return sorted_lines(sums_); }
+
+ private:
+  const bool by_name_;
+  std::map<Key, DiffLine> sums_;
+};
+
+std::string signed_ms(double ms) { return (ms > 0 ? "+" : "") + human_ms(ms); }
+
+std::string line_title(const DiffLine& line) {
+  const std::string& what = line.name.empty() ? line.label : line.name;
+  return what.empty() ? std::string(owner_name(line.owner)) : fmt::format("{}: {}", owner_name(line.owner), what);
+}
+
+std::string lines_text(const std::string& title, const std::vector<DiffLine>& lines, size_t limit) {
+  TextTable table({{title, Align::kLeft}, {"A ms"}, {"B ms"}, {"difference"}});
+  DiffLine rest;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i >= limit) {
+      rest.a_ms += lines[i].a_ms;
+      rest.b_ms += lines[i].b_ms;
+      continue;
+    }
+    table.add(
+        {line_title(lines[i]), human_ms(lines[i].a_ms), human_ms(lines[i].b_ms), signed_ms(lines[i].difference_ms())});
+  }
+  if (lines.size() > limit) {
+    table.add({fmt::format("{} more", lines.size() - limit), human_ms(rest.a_ms), human_ms(rest.b_ms),
+               signed_ms(rest.difference_ms())});
+  }
+  return table.text();
+}
+
+void write_lines(JsonWriter& json, std::string_view key, const std::vector<DiffLine>& lines) {
+  json.key(key).begin_array();
+  for (const DiffLine& line : lines) {
+    json.begin_object().member("owner", owner_name(line.owner)).member("label", line.label);
+    if (!line.name.empty()) json.member("name", line.name);
+    json.member("a_ms", line.a_ms).member("b_ms", line.b_ms).member("difference_ms", line.difference_ms());
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+Diff diff(const DiffSide& a, const DiffSide& b) {
+  Diff result;
+  result.a_name = a.name;
+  result.b_name = b.name;
+  result.a_ms = mean_step_ms(a);
+  result.b_ms = mean_step_ms(b);
+  const std::vector<OwnedTime> a_times = owned_times(a);
+  const std::vector<OwnedTime> b_times = owned_times(b);
+  for (bool by_name : {false, true}) {
+    Collector collector(by_name);
+    collector.add(a_times, a.steps.size(), &DiffLine::a_ms);
+    collector.add(b_times, b.steps.size(), &DiffLine::b_ms);
+    (by_name ? result.by_name : result.by_label) = collector.lines();
+  }
+  return result;
+}
+
+std::string diff_text(const Diff& diff, size_t limit) {
+  std::string out = cut_text("A  " + diff.a_name, kTextWidth) + "\n" + cut_text("B  " + diff.b_name, kTextWidth) + "\n";
+  out += fmt::format("\n  step  {} ms -> {} ms, {} ms\n\n", human_ms(diff.a_ms), human_ms(diff.b_ms),
+                     signed_ms(diff.b_ms - diff.a_ms));
+  out += lines_text("by kind of work", diff.by_label, limit) + "\n";
+  return out + lines_text("by name", diff.by_name, limit);
+}
+
+std::string diff_json(const Diff& diff) {
+  JsonWriter json;
+  json.begin_object().member("schema", "lumos.diff.v1");
+  json.key("a").begin_object().member("name", diff.a_name).member("step_ms", diff.a_ms).end_object();
+  json.key("b").begin_object().member("name", diff.b_name).member("step_ms", diff.b_ms).end_object();
+  json.member("difference_ms", diff.b_ms - diff.a_ms);
+  write_lines(json, "by_label", diff.by_label);
+  write_lines(json, "by_name", diff.by_name);
+  json.end_object();
+  return json.text();
+}
+
+}  // namespace lumos

@@ -1,0 +1,49 @@
+// What makes one run slower than another: two traces of the same job, or a measured and a replayed run. Made from time
+// that has exactly one owner (attribution), so the lines sum to the difference of the steps. Rendered for people and as
+// JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lumos/report/attribution.h"
+#include "lumos/report/steps.h"
+#include "lumos/trace/event_table.h"
+
+namespace lumos {
+
+/// One side: a table and the steps to compare, on the table's clock.
+struct DiffSide {
+  std::string name;  ///< for the heading: a file, "measured", "replayed"
+  const EventTable* table = nullptr;
+  std::vector<Window> steps;
+};
+
+/// Milliseconds per step.
+struct DiffLine {
+  Owner owner = Owner::kIdle;
+  std::string label;
+  std::string name;  ///< empty in the table by label
+  double a_ms = 0;
+  double b_ms = 0;
+  double difference_ms() const { return b_ms - a_ms; }
+};
+
+struct Diff {
+  std::string a_name;
+  std::string b_name;
+  double a_ms = 0;  ///< mean step
+  double b_ms = 0;
+  std::vector<DiffLine> by_label;  ///< kernel family, collective, host operator; largest difference first
+  std::vector<DiffLine> by_name;   ///< kernels by name; largest difference first
+};
+
+/// Compares mean steps. Each table's lines sum to b_ms - a_ms (to rounding). A side without steps counts as nothing.
+Diff diff(const DiffSide& a, const DiffSide& b);
+
+/// At most 80 columns; `limit` lines of each table at most, the rest summed in one.
+std::string diff_text(const Diff& diff, size_t limit);
+/// One object, schema lumos.diff.v1.
+std::string diff_json(const Diff& diff);
+
+}  // namespace lumos

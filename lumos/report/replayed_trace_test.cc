@@ -1,0 +1,56 @@
+#include "lumos/report/replayed_trace.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "lumos/sim/simulate.h"
+#include "lumos/sim/test_graph.h"
+#include "lumos/trace/reader.h"
+
+namespace lumos {
+namespace {
+
+class ReplayedTrace : public testing::Test {
+ protected:
+  ReplayedTrace() { std::filesystem::create_directory(folder_); }
+  ~ReplayedTrace() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+ private:
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("replayed_trace." + std::to_string(getpid()));
+};
+
+TEST_F(ReplayedTrace, ReadsBackAsTheSimulatedStep) {
+  const ExecGraph graph = small_step();
+  const auto files = write_replayed_trace(graph, simulate(graph), path("out.json.gz"));
+  ASSERT_TRUE(files) << files.error().message;
+  EXPECT_EQ(*files, std::vector<std::string>{path("out.json.gz")});
+  const Result<EventTable> table = read_trace(path("out.json.gz"), {});
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->size(), 7u);
+  for (size_t row = 0; row < table->size(); ++row) {
+    if (table->name_of(row) == "cudaDeviceSynchronize") {
+      EXPECT_EQ(table->end_ns(row), 1400);
+    }
+  }
+}
+
+TEST_F(ReplayedTrace, SeveralRanksGetAFileEachOrOneForPerfetto) {
+  ExecGraph graph = small_step();
+  graph.ranks.push_back(graph.ranks[0]);
+  graph.ranks[1].rank = 3;
+  const Timeline timeline = simulate(graph);
+  const auto chrome = write_replayed_trace(graph, timeline, path("out.json"));
+  ASSERT_TRUE(chrome);
+  EXPECT_EQ(*chrome, (std::vector<std::string>{path("out-rank0.json"), path("out-rank3.json")}));
+  const auto perfetto = write_replayed_trace(graph, timeline, path("out.pftrace"));
+  ASSERT_TRUE(perfetto);
+  EXPECT_EQ(perfetto->size(), 1u);
+  EXPECT_GT(std::filesystem::file_size(path("out.pftrace")), 0u);
+}
+
+}  // namespace
+}  // namespace lumos

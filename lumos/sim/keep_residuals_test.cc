@@ -1,0 +1,34 @@
+#include "lumos/sim/keep_residuals.h"
+
+#include <gtest/gtest.h>
+
+#include "lumos/sim/simulate.h"
+#include "lumos/sim/test_graph.h"
+
+namespace lumos {
+namespace {
+
+TEST(KeepResiduals, EveryTaskStartsWhenItWasMeasuredTo) {
+  const ExecGraph graph = small_step();
+  const Timeline timeline = simulate(keep_residuals(graph));
+  for (uint32_t task = 0; task < graph.size(); ++task) {
+    EXPECT_EQ(timeline.start_ns[task], graph.measured_start_ns[task] - graph.measured_start_ns[0]) << "task " << task;
+  }
+}
+
+TEST(KeepResiduals, ALongerTaskStillMovesWhatDependsOnIt) {
+  ExecGraph kept = keep_residuals(small_step());
+  const Timeline before = simulate(kept);
+  kept.duration_ns[0] += 1000;
+  const Timeline after = simulate(kept);
+  EXPECT_EQ(after.end_ns.back(), before.end_ns.back() + 1000);
+}
+
+TEST(KeepResiduals, NothingStaysNothing) {
+  ExecGraph empty;
+  empty.edge_begin = {0};
+  EXPECT_EQ(keep_residuals(empty).size(), 0u);
+}
+
+}  // namespace
+}  // namespace lumos
