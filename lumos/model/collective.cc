@@ -55,6 +55,7 @@ double path_us(const Collective& collective, const Path& path, const Cluster& cl
   const double around = (n - 1) / n;
   const double bytes = collective.bytes;
   switch (collective.kind) {
+    case CollectiveKind::kUnknown:  // the most common, and the slowest of those it may be
     case CollectiveKind::kAllReduce:
       return path.start_us + all_reduce_us(bytes, collective.group, path, cluster);
     case CollectiveKind::kAllGather:
@@ -62,7 +63,10 @@ double path_us(const Collective& collective, const Path& path, const Cluster& cl
       // One of the two halves of an all-reduce.
       return path.start_us + (n - 1) * path.ring_hop_us + pass_us(bytes, around, 0.5, path, cluster);
     case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
       return path.start_us + (n - 1) * path.ring_hop_us + pass_us(bytes, 1, 0.5, path, cluster);
+    case CollectiveKind::kBarrier:
+      return path.start_us + 2 * (n - 1) * path.ring_hop_us;
     case CollectiveKind::kSendRecv:
       return path.start_us + path.ring_hop_us + pass_us(bytes, 1, 0, path, cluster);
     case CollectiveKind::kAllToAll: {
@@ -89,44 +93,10 @@ double collective_us(const Collective& collective, const Cluster& cluster) {
                   path_us(collective, path_of(collective.group, cluster, Protocol::kLowLatency), cluster));
 }
 
-double bus_factor(CollectiveKind kind, int64_t group_size) {
-  if (group_size <= 1) return 0;
-  const double n = static_cast<double>(group_size);
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return 2 * (n - 1) / n;
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllToAll:
-      return (n - 1) / n;
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kSendRecv:
-      return 1;
-  }
-  return 1;
-}
-
 double bus_gb_per_s(const Collective& collective, double time_us) {
   if (time_us <= 0) return 0;
-  return collective.bytes / time_us / kBytesPerUsOfGb * bus_factor(collective.kind, collective.group.size);
-}
-
-std::string_view collective_name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return "all_reduce";
-    case CollectiveKind::kAllGather:
-      return "all_gather";
-    case CollectiveKind::kReduceScatter:
-      return "reduce_scatter";
-    case CollectiveKind::kBroadcast:
-      return "broadcast";
-    case CollectiveKind::kSendRecv:
-      return "send_recv";
-    case CollectiveKind::kAllToAll:
-      return "all_to_all";
-  }
-  return "unknown";
+  return collective.bytes / time_us / kBytesPerUsOfGb *
+         bus_factor(collective.kind, static_cast<int32_t>(collective.group.size));
 }
 
 }  // namespace lumos

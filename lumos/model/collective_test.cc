@@ -62,9 +62,6 @@ TEST(Collective, GroupsOnNodesFollowTheStride) {
 }
 
 TEST(Collective, BusBandwidthIsDefinedAsInNcclTests) {
-  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::kAllReduce, 8), 1.75);
-  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::kAllGather, 4), 0.75);
-  EXPECT_DOUBLE_EQ(bus_factor(CollectiveKind::kBroadcast, 4), 1);
   // 1 GB in 10 ms among 8: 100 GB/s, 175 on the bus.
   EXPECT_NEAR(bus_gb_per_s({CollectiveKind::kAllReduce, 1e9, {8, 8}}, 1e4), 175, 1e-9);
 }
