@@ -6,7 +6,7 @@
 
 #include "lumos/model/estimate.h"
 #include "lumos/model/least_squares.h"
-#include "lumos/model/model_test_jobs.h"
+#include "lumos/model/test_jobs.h"
 
 namespace lumos {
 namespace {

@@ -7,7 +7,7 @@
 #include "lumos/base/toml.h"
 #include "lumos/model/estimate.h"
 #include "lumos/model/job_file.h"
-#include "lumos/model/model_test_jobs.h"
+#include "lumos/model/test_jobs.h"
 
 namespace lumos {
 namespace {

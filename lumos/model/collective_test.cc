@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "lumos/model/calibrate.h"
-#include "lumos/model/model_test_jobs.h"
+#include "lumos/model/test_jobs.h"
 
 namespace lumos {
 namespace {

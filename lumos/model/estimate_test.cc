@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "lumos/model/model_test_jobs.h"
+#include "lumos/model/test_jobs.h"
 
 namespace lumos {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "lumos/base/json_value.h"
 #include "lumos/base/toml.h"
-#include "lumos/model/model_test_jobs.h"
+#include "lumos/model/test_jobs.h"
 
 namespace lumos {
 namespace {

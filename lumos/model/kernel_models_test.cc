@@ -6,7 +6,7 @@
 #include "lumos/model/elementwise.h"
 #include "lumos/model/gemm.h"
 #include "lumos/model/kernel_work.h"
-#include "lumos/model/model_test_jobs.h"
+#include "lumos/model/test_jobs.h"
 
 namespace lumos {
 namespace {

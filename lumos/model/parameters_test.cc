@@ -5,7 +5,7 @@
 #include "lumos/model/flops.h"
 #include "lumos/model/job_file.h"
 #include "lumos/model/layer_work.h"
-#include "lumos/model/model_test_jobs.h"
+#include "lumos/model/test_jobs.h"
 
 namespace lumos {
 namespace {
