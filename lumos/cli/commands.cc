@@ -1,7 +1,9 @@
 // The command table: one line per command.
+#include "lumos/cli/calibrate.h"
 #include "lumos/cli/command.h"
 #include "lumos/cli/completion.h"
 #include "lumos/cli/demo.h"
+#include "lumos/cli/estimate.h"
 #include "lumos/cli/help.h"
 #include "lumos/cli/inspect.h"
 #include "lumos/cli/link.h"
@@ -14,8 +16,9 @@ namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      inspect_command(), replay_command(),     link_command(),    stragglers_command(), predict_command(),
-      demo_command(),    completion_command(), schemas_command(), reference_command(),
+      inspect_command(),    replay_command(),   link_command(),      stragglers_command(),
+      predict_command(),    estimate_command(), calibrate_command(), demo_command(),
+      completion_command(), schemas_command(),  reference_command(),
   };
 }
 
