@@ -1,9 +1,9 @@
 #include "lumos/sim/simulate.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
-#include "lumos/sim/keep_residuals.h"
+#include <algorithm>
+
 #include "lumos/sim/test_graph.h"
 
 namespace lumos {
@@ -61,25 +61,9 @@ TEST(Simulate, NothingGivesNothing) {
   EXPECT_TRUE(simulate(g.finish({})).start_ns.empty());
 }
 
-ExecGraph random_graph() {
-  TestGraph g(1, 1);
-  const auto tasks = *rc::gen::inRange<uint32_t>(1, 40);
-  for (uint32_t t = 0; t < tasks; ++t) {
-    const uint32_t row = g.row(EventKind::kKernel, "k", 1, *rc::gen::inRange(0, 10000), 1);
-    std::vector<Edge> edges;
-    const int count = t == 0 ? 0 : *rc::gen::inRange(0, 4);
-    for (int i = 0; i < count; ++i) {
-      edges.push_back(edge(*rc::gen::inRange<uint32_t>(0, t), EdgeKind::kStream, *rc::gen::inRange(-50, 100),
-                           *rc::gen::arbitrary<bool>()));
-    }
-    g.task(TaskKind::kKernel, row, t == 0 ? 0 : *rc::gen::inRange(0, 10000), *rc::gen::inRange(0, 300), edges);
-  }
-  return g.finish({});
-}
-
 TEST(Simulate, NoTaskStartsTooEarlyOrLaterThanItMust) {
-  EXPECT_TRUE(rc::check([] {
-    const ExecGraph graph = random_graph();
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    const ExecGraph graph = random_graph(seed);
     const Timeline t = simulate(graph);
     for (uint32_t task = 0; task < graph.size(); ++task) {
       int64_t must = 0;
@@ -87,26 +71,10 @@ TEST(Simulate, NoTaskStartsTooEarlyOrLaterThanItMust) {
         const Edge& edge = graph.edges[e];
         must = std::max(must, (edge.from_start ? t.start_ns : t.end_ns)[edge.source] + edge.lag_ns);
       }
-      RC_ASSERT(t.start_ns[task] == must);
-      RC_ASSERT(t.end_ns[task] == must + graph.duration_ns[task]);
+      ASSERT_EQ(t.start_ns[task], must) << "seed " << seed << ", task " << task;
+      ASSERT_EQ(t.end_ns[task], must + graph.duration_ns[task]) << "seed " << seed << ", task " << task;
     }
-  }));
-}
-
-TEST(KeepResiduals, EveryTaskStartsWhenItWasMeasuredTo) {
-  EXPECT_TRUE(rc::check([] {
-    const ExecGraph graph = random_graph();
-    const Timeline t = simulate(keep_residuals(graph));
-    // Graphs begin with their first task, at 0 here.
-    for (uint32_t task = 0; task < graph.size(); ++task) RC_ASSERT(t.start_ns[task] == graph.measured_start_ns[task]);
-  }));
-}
-
-TEST(KeepResiduals, TheMeasuredStepMovesWhenATaskIsChanged) {
-  ExecGraph kept = keep_residuals(small_step());
-  EXPECT_EQ(simulate(kept).start_ns[10], 1600);  // the synchronise returns at 2600 of the trace
-  kept.duration_ns[8] += 300;                    // the kernel that everything behind waits for
-  EXPECT_EQ(simulate(kept).start_ns[10], 1900);
+  }
 }
 
 }  // namespace
