@@ -115,6 +115,42 @@ TEST(StreamWaits, RecordAndWaitSideBySideAreAPair) {
   EXPECT_EQ(find_waits(p).waits, p.waits());
 }
 
+// One record and several waits: as many streams wait for the same point.
+TEST(StreamWaits, AForkOfStreams) {
+  TwoStreams p;
+  const uint32_t other = p.stream(21);
+  for (int i = 0; i < 6; ++i) {
+    gemm(p, p.main, p.compute, 20000);
+    const auto event = p.record(p.main, p.compute);
+    p.wait(p.main, p.comm, event);
+    p.wait(p.main, other, event);
+    p.launch(p.main, p.comm, "left", 12000);
+    p.launch(p.main, other, "right", 9000);
+    p.synchronize_device(p.main);
+  }
+  EXPECT_EQ(find_waits(p).waits, p.waits());
+}
+
+// The wait after the synchronise follows a wait, but means what the other thread launched meanwhile.
+TEST(StreamWaits, ASynchronisePartsTwoWaits) {
+  TwoStreams p;
+  const uint32_t autograd = p.thread(), side = p.stream(30);
+  for (int i = 0; i < 6; ++i) {
+    p.set_now(p.main, p.now(autograd));
+    p.launch(p.main, side, "copy", 3000);
+    p.wait(p.main, p.compute, p.record(p.main, side));
+    p.synchronize_device(p.main);
+    p.set_now(autograd, p.now(p.main));
+    gemm(p, autograd, p.compute, 20000);
+    const auto end = all_reduce(p, autograd, p.compute, p.comm, 60000);
+    p.set_now(p.main, p.now(autograd));
+    p.wait(p.main, p.compute, end);
+    gemm(p, p.main, p.compute, 10000);
+  }
+  const std::set<TestProgram::Wait> found = find_waits(p).waits;
+  for (const TestProgram::Wait& wait : p.waits()) EXPECT_TRUE(found.count(wait)) << wait.first << " " << wait.second;
+}
+
 TEST(StreamWaits, WithoutRecordCallsCollectivesAreFoundAllTheSame) {
   TestMachine machine;
   machine.records = false;
