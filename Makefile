@@ -30,6 +30,7 @@ dist:
 # Replays every trace under $LUMOS_DATA/traces and rewrites docs/accuracy.md.
 accuracy: build
 	@scripts/accuracy $(BUILD)/lumos
+	@scripts/score-dependencies $(BUILD)/lumos
 
 bench:
 	@scripts/install-deps test
