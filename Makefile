@@ -31,6 +31,8 @@ dist:
 accuracy: build
 	@scripts/accuracy $(BUILD)/lumos
 	@scripts/accuracy-models $(BUILD)/lumos
+	@scripts/score-dependencies $(BUILD)/lumos
+	@scripts/accuracy-link --lumos $(BUILD)/lumos
 
 bench:
 	@scripts/install-deps test
