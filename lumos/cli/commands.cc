@@ -1,9 +1,11 @@
 // The command table: one line per command.
 #include "lumos/cli/command.h"
 #include "lumos/cli/completion.h"
+#include "lumos/cli/convert.h"
 #include "lumos/cli/critical_path.h"
 #include "lumos/cli/demo.h"
 #include "lumos/cli/diff.h"
+#include "lumos/cli/export.h"
 #include "lumos/cli/help.h"
 #include "lumos/cli/inspect.h"
 #include "lumos/cli/replay.h"
@@ -13,8 +15,8 @@ namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      inspect_command(), replay_command(),     critical_path_command(), diff_command(),
-      demo_command(),    completion_command(), schemas_command(),       reference_command(),
+      inspect_command(), replay_command(), critical_path_command(), diff_command(),    convert_command(),
+      export_command(),  demo_command(),   completion_command(),    schemas_command(), reference_command(),
   };
 }
 
