@@ -9,14 +9,16 @@
 #include "lumos/cli/help.h"
 #include "lumos/cli/inspect.h"
 #include "lumos/cli/replay.h"
+#include "lumos/cli/report.h"
 #include "lumos/cli/schemas.h"
 
 namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      inspect_command(), replay_command(), critical_path_command(), diff_command(),    convert_command(),
-      export_command(),  demo_command(),   completion_command(),    schemas_command(), reference_command(),
+      inspect_command(),    replay_command(),  report_command(),    critical_path_command(),
+      diff_command(),       convert_command(), export_command(),    demo_command(),
+      completion_command(), schemas_command(), reference_command(),
   };
 }
 
