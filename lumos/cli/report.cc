@@ -28,6 +28,7 @@ Result<PageComparison> read_prediction(const std::string& path, const std::strin
   const ValueView breakdown = predicted.at("breakdown");
   PageComparison comparison;
   comparison.name = "predicted";
+  comparison.source = path;
   comparison.step_ms = TRY(predicted.at("step_ms").as_double());
   comparison.breakdown.exposed_compute = TRY(breakdown.at("exposed_compute_ms").as_double());
   comparison.breakdown.overlapped = TRY(breakdown.at("overlapped_ms").as_double());
@@ -44,7 +45,8 @@ Result<PageComparison> compare_with_run(const ReportArguments& arguments, const 
   options.threads = static_cast<int>(arguments.read.threads);
   const ReplayResult result = replay_result(other, simulate(other), options);
   PageComparison comparison;
-  comparison.name = "measured, " + arguments.against;
+  comparison.name = "other run";
+  comparison.source = arguments.against;
   comparison.step_ms = result.measured_ms;
   comparison.breakdown = result.measured;
   comparison.diff = diff(measured_side(graph, "here"), measured_side(other, arguments.against));

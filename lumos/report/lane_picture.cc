@@ -103,7 +103,7 @@ struct RawBox {
   uint32_t task;
 };
 
-using RawLanes = std::map<std::pair<uint32_t, uint32_t>, std::vector<RawBox>>;  // by rank index and lane
+using RawLanes = std::map<std::tuple<uint32_t, int64_t, uint32_t>, std::vector<RawBox>>;  // by rank, stream and lane
 
 void collect_rank(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index, Window window,
                   RawLanes& lanes) {
@@ -113,7 +113,7 @@ void collect_rank(const ExecGraph& graph, const Timeline& timeline, uint32_t ran
     if (!is_gpu_task(graph.kind[task]) || graph.processor[task] == kNoProcessor) continue;
     const Processor& where = graph.processors[graph.processor[task]];
     if (!where.is_gpu || timeline.end_ns[task] <= window.start_ns || timeline.start_ns[task] >= window.end_ns) continue;
-    std::vector<RawBox>& boxes = lanes[{rank_index, where.lane}];
+    std::vector<RawBox>& boxes = lanes[{rank_index, rank.table->lanes[where.lane].tid, where.lane}];
     const auto add = [&](int64_t start_ns, int64_t end_ns, BoxKind kind) {
       start_ns = std::max(start_ns, window.start_ns);
       end_ns = std::min(end_ns, window.end_ns);
@@ -193,7 +193,7 @@ LanePicture lane_picture(const ExecGraph& graph, const Timeline& timeline, const
   picture.resolution_ns = choose_resolution(raw, picture.length_ns, most_boxes);
   Texts texts;
   for (const auto& [key, boxes] : raw) {
-    const auto& [r, lane] = key;
+    const auto& [r, stream, lane] = key;
     const EventTable& table = *graph.ranks[r].table;
     PictureLane out{graph.ranks[r].rank, fmt::format("stream {}", table.text(table.lanes[lane].tid_text)), {}};
     for (const auto& [box, merged] : thin(boxes, picture.resolution_ns)) {
@@ -232,6 +232,7 @@ std::string lane_html(const LanePicture& picture) {
   constexpr int kHeight = 10;
   std::string out;
   const double scale = picture.length_ns > 0 ? kWidth / static_cast<double>(picture.length_ns) : 0;
+  int32_t rank_above = -1;
   for (const PictureLane& lane : picture.lanes) {
     std::string paths[static_cast<size_t>(BoxKind::kCount)];
     for (const LaneBox& box : lane.boxes) {
@@ -240,9 +241,10 @@ std::string lane_html(const LanePicture& picture) {
       paths[static_cast<size_t>(box.kind)] += fmt::format("M{} 0h{}v{}h-{}z", from, width, kHeight, width);
     }
     out += fmt::format(
-        "<div class=\"lane\"><span class=\"label\">rank {0} <span>{1}</span></span><svg viewBox=\"0 0 {2} {3}\" "
+        "<div class=\"lane{4}\"><span class=\"label\">rank {0} {1}</span><svg viewBox=\"0 0 {2} {3}\" "
         "preserveAspectRatio=\"none\" role=\"img\" aria-label=\"rank {0}, {1}\">",
-        lane.rank, html_escape(lane.label), static_cast<int>(kWidth), kHeight);
+        lane.rank, html_escape(lane.label), static_cast<int>(kWidth), kHeight, lane.rank == rank_above ? "" : " first");
+    rank_above = lane.rank;
     for (size_t kind = 0; kind < std::size(paths); ++kind) {
       if (paths[kind].empty()) continue;
       out += fmt::format("<path class=\"{}\" d=\"{}\"/>", box_kind_name(static_cast<BoxKind>(kind)), paths[kind]);

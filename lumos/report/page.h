@@ -16,7 +16,8 @@ namespace lumos {
 
 /// What the run is compared with: another run or a prediction.
 struct PageComparison {
-  std::string name;       ///< "predicted", "measured, before/"
+  std::string name;       ///< "predicted", "other run"
+  std::string source;     ///< the path that the user named
   double step_ms = 0;     ///< mean step
   BreakdownMs breakdown;  ///< sums to step_ms
   std::optional<Diff> diff;

@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kBarUnits = 1000;
 
+/// Stairs: a share holds for its whole interval; the last one ends with the step.
 std::string curve_points(const std::vector<double>& values, int64_t interval_ns, double ns_per_unit) {
   std::string points;
   for (size_t i = 0; i < values.size(); ++i) {
-    // A step of the stairs: the share holds for the whole interval.
     const double y = 100 * (1 - values[i]);
     const double from = static_cast<double>(static_cast<int64_t>(i) * interval_ns) / ns_per_unit;
-    const double to = static_cast<double>(static_cast<int64_t>(i + 1) * interval_ns) / ns_per_unit;
+    const double to = std::min(kBarUnits, static_cast<double>(static_cast<int64_t>(i + 1) * interval_ns) / ns_per_unit);
     points += fmt::format("{:.1f},{:.1f} {:.1f},{:.1f} ", from, y, to, y);
   }
   return points;
@@ -54,11 +54,9 @@ std::vector<BarPart> breakdown_parts(const BreakdownMs& breakdown) {
           part("other", "other", breakdown.other)};
 }
 
-std::string utilisation_chart(const Utilisation& measured, const Utilisation& replayed) {
-  const size_t intervals = std::max(measured.busy.size(), replayed.busy.size());
-  if (intervals == 0) return "<p>The step has no length.</p>\n";
-  const double length_ns = static_cast<double>(intervals) * static_cast<double>(measured.interval_ns);
-  const double ns_per_unit = length_ns / kBarUnits;
+std::string utilisation_chart(const Utilisation& measured, const Utilisation& replayed, int64_t length_ns) {
+  if (length_ns <= 0) return "<p>The step has no length.</p>\n";
+  const double ns_per_unit = static_cast<double>(length_ns) / kBarUnits;
   std::string out =
       "<div class=\"curve\"><span class=\"axis\"><span>100 %</span><span>0 %</span></span>"
       "<svg viewBox=\"0 0 1000 100\" preserveAspectRatio=\"none\" role=\"img\" "
@@ -69,7 +67,7 @@ std::string utilisation_chart(const Utilisation& measured, const Utilisation& re
   out += fmt::format("<polyline class=\"replayed\" points=\"{}\"/></svg>",
                      curve_points(replayed.busy, replayed.interval_ns, ns_per_unit));
   return out + fmt::format("<span class=\"axis time\"><span>0 ms</span><span>{} ms</span></span></div>\n",
-                           human_ms(length_ns / 1e6));
+                           human_ms(static_cast<double>(length_ns) / 1e6));
 }
 
 std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries) {

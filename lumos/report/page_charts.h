@@ -2,6 +2,7 @@
 // any width. Colours are those of the classes in web/report.css: one meaning each.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,8 +26,8 @@ std::string stacked_bar(const std::string& name, const std::string& figure, cons
 /// The parts of a breakdown, in the order of the legend.
 std::vector<BarPart> breakdown_parts(const BreakdownMs& breakdown);
 
-/// Curves of utilisation in percent over the step: measured as a line, replayed dashed.
-std::string utilisation_chart(const Utilisation& measured, const Utilisation& replayed);
+/// Curves of utilisation in percent over a step of `length_ns`: measured as a line, replayed dashed.
+std::string utilisation_chart(const Utilisation& measured, const Utilisation& replayed, int64_t length_ns);
 
 /// The meaning of colours: css class and words.
 std::string legend(const std::vector<std::pair<std::string_view, std::string_view>>& entries);

@@ -173,14 +173,15 @@ std::string key_figures(const PageInput& input) {
   const RankResult& rank = result.ranks[input.rank_index];
   const double unexplained_pct = rank.replayed_ms > 0 ? 100 * rank.unexplained_ms / rank.replayed_ms : 0;
   std::string out = "<dl class=\"figures\">\n";
-  out +=
-      figure("measured step", html_ms(result.measured_ms), "ms", fmt::format("mean of {} ranks", result.ranks.size()));
+  out += figure("measured step", html_ms(result.measured_ms), "ms",
+                result.ranks.size() == 1 ? "of one rank" : fmt::format("mean of {} ranks", result.ranks.size()));
   out += figure("replayed step", html_ms(result.replayed_ms), "ms",
                 html_signed_percent(error_percent(result.measured_ms, result.replayed_ms)) + " off");
   if (input.comparison) {
     out += figure("compared step", html_ms(input.comparison->step_ms), "ms",
-                  html_escape(input.comparison->name) + ", " +
-                      html_signed_percent(error_percent(result.measured_ms, input.comparison->step_ms)));
+                  fmt::format("{}, {}<br>{}", html_escape(input.comparison->name),
+                              html_signed_percent(error_percent(result.measured_ms, input.comparison->step_ms)),
+                              html_escape(input.comparison->source)));
   }
   out += figure("kernel starts", html_data(rank.kernel_start_mae_us, fmt::format("{:.1f}", rank.kernel_start_mae_us)),
                 "us off", fmt::format("mean of rank {}", rank.rank));
@@ -213,7 +214,7 @@ std::string step_times_section(const PageInput& input) {
     }
   }
   return section("steps", "Step times",
-                 "<p>Mean step of each rank.</p>\n" + bars +
+                 "<p>Mean step of each rank.</p>\n<div class=\"thin\">\n" + bars + "</div>\n" +
                      folded(count > kOpenSteps, fmt::format("All {} steps", count), table.text()));
 }
 
@@ -247,11 +248,11 @@ std::string breakdown_section(const PageInput& input) {
 
 std::string utilisation_section(const PageInput& input) {
   const RankTasks& rank = shown_rank(input);
-  const Utilisation measured =
-      utilisation(busy_intervals(*rank.table), measured_window(input.graph, rank, shown_step(input)));
-  const EventTable replayed_rows = replayed_table(input.graph, input.timeline, input.rank_index);
+  const Window measured_step = measured_window(input.graph, rank, shown_step(input));
+  const Window replayed_step = simulated_window(input.timeline, shown_step(input));
+  const Utilisation measured = utilisation(busy_intervals(*rank.table), measured_step);
   const Utilisation replayed =
-      utilisation(busy_intervals(replayed_rows), simulated_window(input.timeline, shown_step(input)));
+      utilisation(busy_intervals(replayed_table(input.graph, input.timeline, input.rank_index)), replayed_step);
   HtmlTable table("Mean utilisation over the chosen steps",
                   {{"rank", false}, {"measured %"}, {"replayed %"}, {"curves apart, points"}});
   for (const RankResult& each : input.result.ranks) {
@@ -259,10 +260,11 @@ std::string utilisation_section(const PageInput& input) {
     table.add({fmt::format("rank {}", each.rank), points(each.utilisation_measured), points(each.utilisation_replayed),
                html_data(each.utilisation_mae, fmt::format("{:.2f}", 100 * each.utilisation_mae))});
   }
-  return section("utilisation", "SM utilisation",
-                 shown_note(input, ": share of time, per millisecond, in which at least one stream executes") +
-                     utilisation_chart(measured, replayed) +
-                     legend({{"measured", "measured, line"}, {"replayed", "replayed, dashed"}}) + table.text());
+  return section(
+      "utilisation", "SM utilisation",
+      shown_note(input, ": share of time, per millisecond, in which at least one stream executes") +
+          utilisation_chart(measured, replayed, std::max(measured_step.length_ns(), replayed_step.length_ns())) +
+          legend({{"measured", "measured, line"}, {"replayed", "replayed, dashed"}}) + table.text());
 }
 
 std::string lanes_section(const PageInput& input) {
@@ -271,9 +273,9 @@ std::string lanes_section(const PageInput& input) {
   if (drawn.lanes.empty()) return section("lanes", "Streams", "<p>No stream ran anything in this step.</p>\n");
   const LanePicture full = lane_picture(input.graph, input.timeline, steps, kMostBoxes);
   std::string out = fmt::format(
-      "<p>The replayed run of {} on every stream, {} ms across.</p>\n"
+      "<p>The replayed run of {} on every stream, {} ms across.</p>\n<div class=\"lanes\">\n"
       "<div id=\"lane-view\">\n{}</div>\n"
-      "<div class=\"axis time lanes-axis\" id=\"lane-axis\"><span>0 ms</span><span>{} ms</span></div>\n",
+      "<div class=\"axis time lanes-axis\" id=\"lane-axis\"><span>0 ms</span><span>{} ms</span></div>\n</div>\n",
       html_escape(shown_step(input).name), human_ms(ms_of(full.length_ns)), lane_html(drawn),
       human_ms(ms_of(full.length_ns)));
   out += legend({{"compute", "compute"},
@@ -357,8 +359,9 @@ std::string difference_section(const PageInput& input) {
                html_ms(rest.b_ms), html_ms(rest.difference_ms())});
   }
   table.add({"step", "", html_ms(diff.a_ms), html_ms(diff.b_ms), html_ms(diff.b_ms - diff.a_ms)});
-  return section("difference", "What makes the difference",
-                 fmt::format("<p>Measured here, against {}.</p>\n", html_escape(diff.b_name)) + table.text());
+  return section(
+      "difference", "What makes the difference",
+      fmt::format("<p>Measured here, against {}.</p>\n", html_escape(input.comparison->source)) + table.text());
 }
 
 std::string trust_section(const PageInput& input) {

@@ -24,7 +24,7 @@ bool is_balanced(const std::string& html) {
     if (closing) {
       if (open.empty() || open.back() != name) return false;
       open.pop_back();
-    } else if (html[end - 1] != '/' && name != "meta" && name != "link") {
+    } else if (html[end - 1] != '/' && name != "meta" && name != "link" && name != "br") {
       open.push_back(name);
       if (name == "script" || name == "style") at = html.find("</" + name, end) - 1;  // Not HTML inside.
     }
@@ -57,7 +57,7 @@ TEST(Page, ShowsTheNumbersOfTheReplay) {
 
 TEST(Page, PutsAComparisonBesideTheRun) {
   const Made made;
-  PageComparison comparison{"<predicted>", 12.5, {10, 1, 1, 0.5}, std::nullopt};
+  PageComparison comparison{"<predicted>", "prediction.json", 12.5, {10, 1, 1, 0.5}, std::nullopt};
   const std::string page = report_page({made.graph, made.timeline, made.result, 0, 0, comparison});
   EXPECT_NE(page.find("<th scope=\"row\">&lt;predicted&gt;</th><td><data value=\"10\">"), std::string::npos);
   EXPECT_TRUE(is_balanced(page));
