@@ -5,7 +5,7 @@ NINJA = ninja -C $(BUILD)
 # Data outside the repository: public traces and measurements that some tests and tables read.
 export LUMOS_DATA ?= $(abspath ../shared)
 
-.PHONY: build demo test dist accuracy bench format check sanitize fuzz docs golden clean
+.PHONY: build demo test test-browser dist accuracy bench format check sanitize fuzz docs golden clean
 
 build:
 	@scripts/install-deps build
@@ -21,6 +21,11 @@ test:
 	@cmake -S . -B $(BUILD) -G Ninja -DLUMOS_TESTS=ON $(CMAKE_FLAGS) >/dev/null
 	@$(NINJA)
 	@scripts/run-tests $(BUILD)
+
+# The HTML report in Chromium; skipped with a word where there is none.
+test-browser: build
+	@scripts/install-deps browser || true
+	@scripts/test-browser $(BUILD)/lumos
 
 # A relocatable archive: dist/lumos-VERSION-linux-ARCH.tar.gz.
 dist:
