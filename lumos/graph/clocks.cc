@@ -123,8 +123,8 @@ void fit_against(const std::vector<int64_t>& known_ends, const RankClock& known,
 }
 
 /// First estimate: from the lowest rank outwards, always along the pair of ranks that shares most (a spanning tree), so
-/// that the drift of a host is read where it shows best.
-void spread_clocks(const ClockSamples& samples, std::vector<RankClock>& clocks) {
+/// that the drift of a host is read where it shows best. Returns which ranks are connected to the lowest one.
+std::vector<bool> spread_clocks(const ClockSamples& samples, std::vector<RankClock>& clocks) {
   const RankPairs pairs = shared_ends(samples);
   std::vector<std::vector<std::pair<uint32_t, const SharedEnds*>>> next(clocks.size());
   for (const auto& [ranks, shared] : pairs) {
@@ -145,16 +145,25 @@ void spread_clocks(const ClockSamples& samples, std::vector<RankClock>& clocks) 
   auto reach = [&](uint32_t rank) {
     for (const auto& [to, ends] : next[rank]) queue.push({ends->first.size(), rank, to, ends});
   };
-  reach(0);
-  while (!queue.empty()) {
-    const Step step = queue.top();
-    queue.pop();
-    if (clocks[step.to].known) continue;
-    const bool ascending = step.from < step.to;
-    fit_against(ascending ? step.ends->first : step.ends->second, clocks[step.from],
-                ascending ? step.ends->second : step.ends->first, clocks[step.to]);
-    reach(step.to);
+  // Ranks that nothing connects to the lowest one may still be connected among themselves: their own lowest leads them.
+  std::vector<bool> with_lowest;
+  for (uint32_t root = 0; root < clocks.size(); ++root) {
+    if (clocks[root].known) continue;
+    clocks[root].known = true;
+    reach(root);
+    while (!queue.empty()) {
+      const Step step = queue.top();
+      queue.pop();
+      if (clocks[step.to].known) continue;
+      const bool ascending = step.from < step.to;
+      fit_against(ascending ? step.ends->first : step.ends->second, clocks[step.from],
+                  ascending ? step.ends->second : step.ends->first, clocks[step.to]);
+      reach(step.to);
+    }
+    if (root > 0) continue;
+    for (const RankClock& clock : clocks) with_lowest.push_back(clock.known);
   }
+  return with_lowest;
 }
 
 /// One round: every offset moves to the median distance from the other members' median end. Drifts stay: within a host
@@ -210,9 +219,9 @@ std::vector<RankClock> estimate_clocks(uint32_t ranks, const ClockSamples& sampl
   std::vector<RankClock> clocks(ranks);
   for (RankClock& clock : clocks) clock.pivot_ns = pivot_ns;
   if (ranks == 0) return clocks;
-  clocks[0].known = true;
-  spread_clocks(samples, clocks);
+  const std::vector<bool> with_lowest = spread_clocks(samples, clocks);
   for (int round = 0; round < kRounds; ++round) refine(samples, clocks);
+  for (uint32_t r = 0; r < ranks; ++r) clocks[r].known = with_lowest[r];
   return clocks;
 }
 

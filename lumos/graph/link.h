@@ -28,8 +28,9 @@ struct LinkedGraph {
 
 /// Links `ranks` (each with one rank, in the order of the tables that were matched). Tasks of a rank stay contiguous;
 /// where there are several, each gets one task in front, which holds how much later than the first rank its recording
-/// begins; rendezvous come after all ranks. The duration of a transfer is its transfer time; waiting for members that are not traced is
-/// the lag before it. Never a cycle. O(tasks + edges), in 8 bytes per task and 4 per edge beside the result.
+/// begins; rendezvous come after all ranks. The duration of a transfer is its transfer time; waiting for members that
+/// are not traced is the lag before it. Never a cycle. O(tasks + edges), in 8 bytes per task and 4 per edge beside the
+/// result.
 LinkedGraph link_ranks(std::vector<ExecGraph> ranks, const JobMatches& matches, const TransferColumns& transfers);
 
 /// An order in which every task comes after its sources, rank by rank as far as each can go. Shorter than the graph if

@@ -43,7 +43,7 @@ class Matcher {
     for (const auto& members : sequences) match_members(members, false);
     update_clocks();
     const std::vector<LaneSequence> lanes = lanes_without_group(out_);
-    bootstrap_clocks(lanes, out_);
+    find_missing_clocks(lanes, sequences);
     // Now that clocks are known, ends can pair what order could not.
     for (const auto& members : sequences) match_members(members, true);
     match_lanes(lanes);
@@ -62,6 +62,19 @@ class Matcher {
       last = std::max(last, table.end_ns(row));
     }
     return first + (last - first) / 2;
+  }
+
+  void find_missing_clocks(std::vector<LaneSequence> candidates,
+                           const std::vector<std::vector<MemberSequence>>& sequences) {
+    const bool all_known =
+        std::all_of(out_.clocks.begin(), out_.clocks.end(), [](const RankClock& c) { return c.known; });
+    if (all_known) return;
+    for (uint32_t group = 0; group < sequences.size(); ++group) {
+      for (const MemberSequence& member : sequences[group]) {
+        candidates.push_back({member.rank_index, kNoIndex, false, group, member.kernels});
+      }
+    }
+    bootstrap_clocks(candidates, out_);
   }
 
   std::vector<std::vector<MemberSequence>> sequences_by_group() const {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "lumos/base/parallel.h"
 
@@ -69,20 +70,34 @@ std::optional<Bootstrap> bootstrap_pair(const std::vector<CommSpan>& known, cons
   return Bootstrap{share, *middle, exact};
 }
 
-/// The tightest agreement between any lanes of the two ranks.
+/// The offset that most sequences of the two ranks agree on, the tightest among equals: one pair of lanes may agree on
+/// a wrong one, where the next collective always follows at the same distance.
 std::optional<Bootstrap> bootstrap_rank(const std::vector<LaneSequence>& lanes, const JobMatches& matches,
                                         uint32_t known, uint32_t unknown) {
-  std::optional<Bootstrap> best;
+  std::vector<Bootstrap> found;
   for (const LaneSequence& a : lanes) {
     if (a.rank_index != known) continue;
     const auto a_spans = spans_of(matches, a.kernels, true);
     for (const LaneSequence& b : lanes) {
-      if (b.rank_index != unknown || b.point_to_point != a.point_to_point) continue;
-      const auto found = bootstrap_pair(a_spans, spans_of(matches, b.kernels, false));
-      if (found && (!best || found->spread_ns < best->spread_ns)) best = found;
+      if (b.rank_index != unknown || b.point_to_point != a.point_to_point || b.group != a.group) continue;
+      const auto pair = bootstrap_pair(a_spans, spans_of(matches, b.kernels, false));
+      if (pair) found.push_back(*pair);
     }
   }
-  return best;
+  const Bootstrap* best = nullptr;
+  std::tuple<size_t, double, int64_t> best_rank;
+  for (const Bootstrap& candidate : found) {
+    size_t support = 0;
+    for (const Bootstrap& other : found) {
+      support += std::abs(candidate.offset_ns - other.offset_ns) <= kStrictToleranceNs;
+    }
+    const std::tuple<size_t, double, int64_t> rank{support, candidate.share, -candidate.spread_ns};
+    if (best == nullptr || rank > best_rank) {
+      best = &candidate;
+      best_rank = rank;
+    }
+  }
+  return best == nullptr ? std::nullopt : std::optional<Bootstrap>(*best);
 }
 
 /// Judges one pair of lanes on the reference clock. `refused` is set where order would pair them and the ends do not.
@@ -205,7 +220,7 @@ std::vector<LaneSequence> lanes_without_group(const JobMatches& matches) {
   return out;
 }
 
-void bootstrap_clocks(const std::vector<LaneSequence>& lanes, JobMatches& matches) {
+void bootstrap_clocks(const std::vector<LaneSequence>& sequences, JobMatches& matches) {
   const uint32_t ranks = static_cast<uint32_t>(matches.clocks.size());
   for (bool found = true; found;) {
     found = false;
@@ -213,7 +228,7 @@ void bootstrap_clocks(const std::vector<LaneSequence>& lanes, JobMatches& matche
       if (matches.clocks[unknown].known) continue;
       std::optional<Bootstrap> best;
       for (uint32_t known = 0; known < ranks && !best; ++known) {
-        if (matches.clocks[known].known) best = bootstrap_rank(lanes, matches, known, unknown);
+        if (matches.clocks[known].known) best = bootstrap_rank(sequences, matches, known, unknown);
       }
       if (!best) continue;
       matches.clocks[unknown].offset_ns = best->offset_ns;

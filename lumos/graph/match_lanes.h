@@ -15,6 +15,7 @@ struct LaneSequence {
   uint32_t rank_index = 0;
   uint32_t lane = 0;
   bool point_to_point = false;
+  uint32_t group = kNoIndex;      ///< set where the metadata does tell: such sequences only help to find clocks
   std::vector<uint32_t> kernels;  ///< indexes into JobMatches::kernels, by start
 };
 

@@ -37,7 +37,8 @@ class TestJobMaker {
       table.info.rank = r;
       table.lanes = {{false, kNoName, kNoName, 1, 100, kNoName, kNoName},
                      {true, kNoName, kNoName, 0, 7, kNoName, kNoName},
-                     {true, kNoName, kNoName, 0, 20, kNoName, kNoName}};
+                     {true, kNoName, kNoName, 0, 20, kNoName, kNoName},
+                     {true, kNoName, kNoName, 0, 24, kNoName, kNoName}};
       job_.tables.push_back(std::move(table));
       job_.offset_ns.push_back(r == 0 ? 0 : below(2 * shape.skew_ns) - shape.skew_ns);
       job_.drift.push_back(r == 0 ? 0 : shape.drift * (double(below(2001)) / 1000.0 - 1));
@@ -52,10 +53,10 @@ class TestJobMaker {
         add(r, "gemm", 1, free_[r], duration, {});
         free_[r] += duration;
       }
-      for (int r = 0; r + 1 < shape_.ranks; r += 2) meet({r, r + 1}, "pair" + std::to_string(r), 1 << 20);
+      for (int r = 0; r + 1 < shape_.ranks; r += 2) meet({r, r + 1}, "pair" + std::to_string(r), 1 << 20, kPairLane);
       std::vector<int> all;
       for (int r = 0; r < shape_.ranks; ++r) all.push_back(r);
-      meet(all, "world", 1 << 22);
+      meet(all, "world", 1 << 22, kWorldLane);
     }
     for (EventTable& table : job_.tables) table.names = names_;
     return std::move(job_);
@@ -64,7 +65,11 @@ class TestJobMaker {
  private:
   int64_t below(int64_t end) { return end <= 0 ? 0 : static_cast<int64_t>(random_() % static_cast<uint64_t>(end)); }
 
-  void meet(const std::vector<int>& members, const std::string& group, int64_t elements) {
+  // As NCCL has it, every group runs on a stream of its own.
+  static constexpr uint32_t kPairLane = 2;
+  static constexpr uint32_t kWorldLane = 3;
+
+  void meet(const std::vector<int>& members, const std::string& group, int64_t elements, uint32_t lane) {
     int64_t last = 0;
     for (int r : members) last = std::max(last, free_[r]);
     std::string ranks;
@@ -78,7 +83,7 @@ class TestJobMaker {
       detail.group_ranks = names_->intern(ranks + "]");
       detail.group_size = static_cast<int32_t>(members.size());
       detail.in_elements = detail.out_elements = elements;
-      add(r, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)", 2, free_[r], end - free_[r], detail);
+      add(r, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(args)", lane, free_[r], end - free_[r], detail);
       free_[r] = end;
     }
     ++job_.collectives;
@@ -97,7 +102,7 @@ class TestJobMaker {
     push(table, EventKind::kRuntime, "cudaLaunchKernel", 0, start - 50'000, 5'000, correlation, kNoIndex);
     GpuDetail gpu;
     gpu.grid[0] = 16;
-    if (lane == 2 && shape_.metadata) {
+    if (lane >= kPairLane && shape_.metadata) {
       gpu.collective = static_cast<uint32_t>(table.collectives.size());
       table.collectives.push_back(collective);
     }

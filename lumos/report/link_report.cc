@@ -99,7 +99,9 @@ std::string transfer_table(const LinkReport& report) {
   }
   std::string out = table.text();
   if (rows.size() > kTextRows) out += fmt::format("  {} more rows in --json\n", rows.size() - kTextRows);
-  return out + "  Milliseconds per step, waiting per member; bus bandwidth in GB/s. ~ where members\n  are missing: estimated from equal transfers.\n";
+  return out +
+         "  Milliseconds per step, waiting per member; bus bandwidth in GB/s. ~ where members\n  are missing: "
+         "estimated from equal transfers.\n";
 }
 
 void write_counts(JsonWriter& json, const LinkedJob& job) {

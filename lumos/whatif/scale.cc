@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "lumos/trace/nesting.h"
-#include "lumos/whatif/profiler_cost.h"
+#include "lumos/whatif/cpu_time.h"
+#include "lumos/whatif/missing_members.h"
 
 namespace lumos {
 
@@ -120,6 +121,7 @@ class Scaler {
         if (edge.kind == EdgeKind::kFirstWave) edge.lag_ns = scaled_lag(edge.lag_ns, factor_[edge.source]);
       }
     }
+    follow_missing_members(job_, graph);
     return std::move(out_);
   }
 
@@ -201,12 +203,12 @@ class Scaler {
   }
 
   void scale_cpu(const Scale& scale, std::optional<int32_t> only_rank) {
-    const ExecGraph& graph = out_.graph;
-    for (const RankTasks& rank : graph.ranks) {
+    for (const RankTasks& rank : out_.graph.ranks) {
       if (only_rank && rank.rank != *only_rank) continue;
-      const std::vector<int64_t> part = profiler_part(graph, rank, estimate_profiler_cost(*rank.table));
+      const std::vector<int64_t> cpu = program_cpu_ns(out_.graph, rank);
       for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-        if (is_cpu(graph.kind[task])) scale_task(task, scale.factor, part[task - rank.first_task]);
+        const int64_t own_ns = cpu[task - rank.first_task];
+        if (own_ns > 0) scale_task(task, scale.factor, out_.graph.duration_ns[task] - own_ns);
       }
     }
   }
