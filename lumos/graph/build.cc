@@ -70,7 +70,8 @@ class Assembly {
       task.kind = segment.is_call ? TaskKind::kCall : TaskKind::kHost;
       task.duration_ns = segment.end_ns - segment.start_ns;
       task.measured_start_ns = segment.start_ns;
-      // Time before a thread's first event, and waits for what the trace does not show, are no work: they stay as they are.
+      // Time before a thread's first event, and waits for what the trace does not show, are no work: they stay as they
+      // are.
       if (i == t.first_segment && segment.row == kNoIndex) task.kind = TaskKind::kGap;
       if (sync != kNoIndex && waits_unseen(p_.sync_calls[sync], task.duration_ns)) task.kind = TaskKind::kGap;
       if (sync != kNoIndex) task.duration_ns = entering_ns(p_.sync_calls[sync], task.duration_ns);
@@ -108,7 +109,8 @@ class Assembly {
   }
 
   bool waits_unseen(const SyncCall& sync, int64_t measured_ns) const {
-    return !sync.waited && p_.host.calls[sync.call].kind != CallKind::kMayBlock && measured_ns > p_.longest_plain_call_ns;
+    return !sync.waited && p_.host.calls[sync.call].kind != CallKind::kMayBlock &&
+           measured_ns > p_.longest_plain_call_ns;
   }
 
   // The return of a synchronise call; segments inside the call are part of the wait and are passed over.
