@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kMaxRounds = 4;
 
+// More points than this waiting to be waited for are never waited for.
+constexpr size_t kMostOutstanding = 256;
+
 // In fork_: a wait after the first of its fork.
 constexpr uint32_t kForkMember = UINT32_MAX;
 // How many launches ahead the streams of a fork may first be used.
@@ -254,11 +257,12 @@ class StreamMachine {
   void find_readings(uint32_t c, uint32_t waiter) {
     readings_.assign(kFirstStream + kReadingsPerStream * gpu_.streams(), kNoIndex);
     const uint32_t last_launch = contexts_.of_call[c].previous_launch;
+    chain(host_.calls[c].row, chain_b_);
     int deepest = -1;
     for (uint32_t i = 0; i < outstanding_.size(); ++i) {
       const Record& r = outstanding_[i];
       if (r.awaited || r.point.stream == waiter) continue;
-      const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call, c);
+      const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call);
       // Of points equally near in structure a collective is waited for in the order of launches, an event recorded on a
       // compute stream right after it was recorded.
       if (depth > deepest || (depth == deepest && !communication(r.point.stream))) {
@@ -421,22 +425,23 @@ class StreamMachine {
     for (Record& r : outstanding_) r.awaited |= r.point.stream == stream;
   }
 
+  // Points that were waited for are gone; of those that never are, only the latest can still be meant.
   void drop_awaited() {
-    size_t front = 0;
-    while (front < outstanding_.size() && outstanding_[front].awaited) ++front;
-    if (front * 2 > outstanding_.size()) outstanding_.erase(outstanding_.begin(), outstanding_.begin() + front);
+    std::erase_if(outstanding_, [](const Record& r) { return r.awaited; });
+    if (outstanding_.size() > kMostOutstanding) {
+      outstanding_.erase(outstanding_.begin(),
+                         outstanding_.begin() + static_cast<std::ptrdiff_t>(outstanding_.size() - kMostOutstanding));
+    }
   }
 
-  // Number of enclosing operators that two calls share; annotations of whole steps do not count.
-  int common_depth(uint32_t a, uint32_t b) {
+  // Number of operators around call `a` that are also around the call whose chain is in chain_b_ (outermost last);
+  // annotations of whole steps do not count.
+  int common_depth(uint32_t a) {
     chain(host_.calls[a].row, chain_a_);
-    chain(host_.calls[b].row, chain_b_);
-    int depth = 0;
-    while (depth < static_cast<int>(std::min(chain_a_.size(), chain_b_.size())) &&
-           chain_a_[chain_a_.size() - 1 - depth] == chain_b_[chain_b_.size() - 1 - depth]) {
-      ++depth;
-    }
-    return depth;
+    const size_t most = std::min(chain_a_.size(), chain_b_.size());
+    size_t depth = 0;
+    while (depth < most && chain_a_[chain_a_.size() - 1 - depth] == chain_b_[chain_b_.size() - 1 - depth]) ++depth;
+    return static_cast<int>(depth);
   }
 
   void chain(uint32_t row, std::vector<uint32_t>& out) const {
