@@ -9,6 +9,7 @@
 #include "lumos/report/job_step.h"
 #include "lumos/report/steps.h"
 #include "lumos/report/text_table.h"
+#include "lumos/sim/interference.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
@@ -52,12 +53,14 @@ double change_percent(double from, double to) { return from > 0 ? 100 * (to - fr
 
 }  // namespace
 
-PredictResult predict_result(const ExecGraph& base, const ExecGraph& changed, int threads) {
+PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threads) {
   PredictResult result;
   ReplayResultOptions options;
   options.threads = threads;
-  const ReplayResult before = replay_result(base, simulate(base), options);
-  const Timeline timeline = simulate(changed);
+  const Timeline base_timeline = simulate(base);
+  const ReplayResult before = replay_result(base, base_timeline, options);
+  const Interference interference = fit_interference(base, base_timeline);
+  const Timeline timeline = simulate_with_interference(base, base_timeline, changed, interference);
   const ReplayResult after = replay_result(changed, timeline, options);
   result.measured_ms = before.measured_ms;
   result.base_ms = before.replayed_ms;

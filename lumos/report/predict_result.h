@@ -31,8 +31,9 @@ struct PredictResult {
   std::vector<std::string> warnings;
 };
 
-/// Simulates both graphs and compares. `threads` as everywhere.
-PredictResult predict_result(const ExecGraph& base, const ExecGraph& changed, int threads);
+/// Simulates both graphs and compares. `changed` has the tasks of `base` in the same order, with other durations; it is
+/// simulated with the interference that `base` shows. `threads` as everywhere.
+PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threads);
 
 std::string predict_text(const PredictResult& result);
 std::string predict_json(const PredictResult& result);
