@@ -4,6 +4,7 @@
 
 #include "lumos/graph/constants.h"
 #include "lumos/graph/first_wave.h"
+#include "lumos/graph/full_gpu.h"
 #include "lumos/graph/graph_draft.h"
 #include "lumos/graph/rank_programs.h"
 #include "lumos/graph/rank_steps.h"
@@ -298,7 +299,14 @@ RankPrograms make_programs(const EventTable& table, const BuildOptions& options)
     p.stream_waits = find_stream_waits(table, p.host, p.gpu, p.tolerance_ns, {options.use_sync_rows});
   }
   p.first_waves = find_first_waves(p).waits;
-  for (const FirstWave& drain : find_drains(p)) p.first_waves.push_back(drain);
+  const std::vector<FirstWave> full = find_full_gpu(p);
+  p.first_waves.insert(p.first_waves.end(), full.begin(), full.end());
+  for (const FirstWave& drain : find_drains(p)) {
+    const bool known = std::any_of(full.begin(), full.end(), [&](const FirstWave& f) {
+      return f.waiting == drain.waiting && f.running == drain.running;
+    });
+    if (!known) p.first_waves.push_back(drain);
+  }
   p.launch_queue = find_launch_queue(table, p.host, p.gpu);
   p.sync_calls = find_sync_calls(table, p.host, p.gpu, p.tolerance_ns, options.use_sync_rows);
   p.hand_offs = find_hand_offs(table, p.host);

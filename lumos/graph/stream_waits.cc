@@ -399,7 +399,9 @@ class StreamMachine {
     for (uint32_t c = 0; c < host_.calls.size(); ++c) {
       const uint32_t thread = host_.calls[c].thread;
       const bool launches = contexts_.launch_stream[c] != kNoIndex;
-      if (host_.calls[c].kind != CallKind::kRecord && host_.calls[c].kind != CallKind::kWait && !launches) continue;
+      const CallKind kind = host_.calls[c].kind;
+      const bool asks = kind == CallKind::kOther || kind == CallKind::kPoll || kind == CallKind::kMayBlock;
+      if (asks && !launches) continue;  // all else between two event calls, a synchronise too, parts them
       const uint32_t before = std::exchange(previous[thread], c);
       const bool waits = before != kNoIndex && host_.calls[c].kind == CallKind::kWait && same_parent(before, c);
       if (waits && host_.calls[before].kind == CallKind::kRecord) {

@@ -9,7 +9,7 @@ namespace lumos {
 namespace {
 
 /// A job whose rank 2 takes half as long again for every kernel.
-Job job_with_slow_rank() {
+LinkedJob job_with_slow_rank() {
   TestJobShape shape;
   shape.slow_rank = 2;
   shape.slowdown = 1.5;

@@ -12,6 +12,6 @@ namespace lumos {
 /// transfer T or of the compute W that runs beside it, whichever is later. The late one counts both from its arrival,
 /// the traced one, which came H earlier, from its own. So when T becomes T', the next wait of the group grows by
 /// (max(T', W) - max(T, W)) - (max(H + T', W) - max(H + T, W)).
-void follow_missing_members(const Job& job, ExecGraph& changed);
+void follow_missing_members(const LinkedJob& job, ExecGraph& changed);
 
 }  // namespace lumos
