@@ -8,13 +8,28 @@ namespace {
 
 constexpr int64_t kMaxThreads = 1024;  // more than any machine has; a larger number is a slip of the keyboard
 
+Result<ReadOptions> read_options(const ReadArguments& arguments) {
+  if (arguments.threads < 0 || arguments.threads > kMaxThreads) {
+    return fail(ErrorKind::kUsage, "--threads must be from 0 to {}, not {}", kMaxThreads, arguments.threads);
+  }
+  ReadOptions options;
+  options.threads = static_cast<int>(arguments.threads);
+  options.strict = arguments.strict;
+  options.rank_regex = arguments.rank_regex;
+  return options;
+}
+
+void note_failures(const std::vector<TraceSet::Failure>& failures, Console& console) {
+  for (const TraceSet::Failure& failure : failures) console.note(failure.error.message);
+}
+
 }  // namespace
 
 void add_read_options(Command& command, ReadArguments& arguments) {
   command.options.insert(command.options.begin(),
                          {"PATH",
                           "",
-                          "Trace files (.json, .json.gz, .json.zst), folders of them, or '-' for stdin",
+                          "Trace files (.json, .json.gz, .json.zst), folders of them, '-' for stdin, or a graph file",
                           &arguments.paths,
                           true,
                           {},
@@ -27,18 +42,23 @@ void add_read_options(Command& command, ReadArguments& arguments) {
 }
 
 Result<TraceSet> read_for(const ReadArguments& arguments, Console& console) {
-  if (arguments.threads < 0 || arguments.threads > kMaxThreads) {
-    return fail(ErrorKind::kUsage, "--threads must be from 0 to {}, not {}", kMaxThreads, arguments.threads);
-  }
-  ReadOptions options;
-  options.threads = static_cast<int>(arguments.threads);
-  options.strict = arguments.strict;
-  options.rank_regex = arguments.rank_regex;
+  const ReadOptions options = TRY(read_options(arguments));
   Progress progress;
   progress.show("reading traces");
   TraceSet set = TRY(read_traces(arguments.paths, options));
-  for (const TraceSet::Failure& failure : set.failures) console.note(failure.error.message);
+  note_failures(set.failures, console);
   return set;
+}
+
+Result<Job> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console) {
+  JobOptions options;
+  options.read = TRY(read_options(arguments));
+  options.build = build;
+  Progress progress;
+  progress.show("reading and linking traces");
+  Job job = TRY(load_job(arguments.paths, options));
+  note_failures(job.failures, console);
+  return job;
 }
 
 }  // namespace lumos

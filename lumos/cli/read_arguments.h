@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lumos/cli/command.h"
+#include "lumos/graph/job.h"
 #include "lumos/trace/reader.h"
 
 namespace lumos {
@@ -18,6 +19,10 @@ struct ReadArguments {
 
 /// Adds the options that store into `arguments`; PATH... comes first, the rest last.
 void add_read_options(Command& command, ReadArguments& arguments);
+
+/// Reads, builds and links the job: from traces, or from the one graph file that the paths name. Files that fail while
+/// others can be read are noted on the console and in the result.
+Result<Job> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console);
 
 /// Reads the traces. Files that fail while others can be read are noted on the console and in the result.
 Result<TraceSet> read_for(const ReadArguments& arguments, Console& console);

@@ -4,12 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "lumos/base/parallel.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/cli/replay_schema.h"
 #include "lumos/cli/step_range.h"
-#include "lumos/graph/build.h"
-#include "lumos/graph/join.h"
 #include "lumos/report/replay_render.h"
 #include "lumos/report/replay_result.h"
 #include "lumos/report/trace_files.h"
@@ -29,21 +26,13 @@ struct ReplayArguments {
   bool json = false;
 };
 
-ExecGraph build_job(std::vector<EventTable> tables, const ReplayArguments& arguments) {
-  BuildOptions options;
-  options.inter_stream = !arguments.no_inter_stream;
-  std::vector<ExecGraph> graphs(tables.size());
-  parallel_for(tables.size(), static_cast<int>(arguments.read.threads), [&](size_t i) {
-    graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(tables[i])), options);
-  });
-  return join_ranks(std::move(graphs));
-}
-
 Status run(const ReplayArguments& arguments, Console& console) {
   std::optional<StepRange> range;
   if (!arguments.steps.empty()) range = TRY(parse_step_range(arguments.steps));
-  TraceSet set = TRY(read_for(arguments.read, console));
-  ExecGraph graph = build_job(std::move(set.tables), arguments);
+  BuildOptions build;
+  build.inter_stream = !arguments.no_inter_stream;
+  Job job = TRY(load_for(arguments.read, build, console));
+  ExecGraph& graph = job.linked.graph;
   if (range) TRY_STATUS(choose_steps(graph, *range));
   const bool strict = arguments.residuals == "drop";
   if (!strict) graph = keep_residuals(graph);
@@ -52,6 +41,7 @@ Status run(const ReplayArguments& arguments, Console& console) {
   ReplayResultOptions options;
   options.strict = strict;
   options.threads = static_cast<int>(arguments.read.threads);
+  options.clock_offset_ns = job.clock_offsets_ns();
   const ReplayResult result = replay_result(graph, timeline, options);
   console.print(arguments.json ? replay_json(result) + "\n" : replay_text(result));
   return {};

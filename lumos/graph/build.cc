@@ -69,9 +69,13 @@ class Assembly {
       task.kind = segment.is_call ? TaskKind::kCall : TaskKind::kHost;
       task.duration_ns = segment.end_ns - segment.start_ns;
       task.measured_start_ns = segment.start_ns;
+      // Time before a thread's first event, and waits for what the trace does not show, are no work: they stay as they are.
+      if (i == t.first_segment && segment.row == kNoIndex) task.kind = TaskKind::kGap;
+      if (sync != kNoIndex && waits_unseen(p_.sync_calls[sync], task.duration_ns)) task.kind = TaskKind::kGap;
       if (sync != kNoIndex) task.duration_ns = entering_ns(p_.sync_calls[sync], task.duration_ns);
       if (call != kNoIndex && blocked_[call]) task.duration_ns = std::min(task.duration_ns, p_.launch_queue.call_ns);
       if (wait_of_segment_[i] != kNoIndex) {
+        task.kind = TaskKind::kHost;
         const HandOff& wait = p_.hand_offs[wait_of_segment_[i]];
         task.duration_ns = wait.latency_ns;
         task.measured_start_ns = segment.end_ns - wait.latency_ns;
@@ -98,9 +102,12 @@ class Assembly {
   // nothing in the trace can have held a call so long (work from before the recording, another device) is it kept.
   int64_t entering_ns(const SyncCall& sync, int64_t measured_ns) const {
     const HostCall& call = p_.host.calls[sync.call];
-    if (!sync.waited && (call.kind == CallKind::kMayBlock || measured_ns > p_.longest_plain_call_ns))
-      return measured_ns;
+    if (waits_unseen(sync, measured_ns) || (call.kind == CallKind::kMayBlock && !sync.waited)) return measured_ns;
     return constants_.value(call_constant("call:", *p_.table, call), kDefaultCallNs);
+  }
+
+  bool waits_unseen(const SyncCall& sync, int64_t measured_ns) const {
+    return !sync.waited && p_.host.calls[sync.call].kind != CallKind::kMayBlock && measured_ns > p_.longest_plain_call_ns;
   }
 
   // The return of a synchronise call; segments inside the call are part of the wait and are passed over.

@@ -10,6 +10,8 @@ namespace {
 
 // A call this many times longer than the median may have been held.
 constexpr int64_t kHeldFactor = 20;
+// Once the depth is known, this many times is enough.
+constexpr int64_t kBrieflyHeldFactor = 2;
 // Fewer held calls than this at one depth are chance.
 constexpr size_t kFewestHeld = 8;
 // Four in five of the held calls must agree.
@@ -29,6 +31,20 @@ uint32_t unfinished_before(const GpuProgram& gpu, uint32_t w, int64_t time) {
   const auto first =
       std::partition_point(begin, gpu.work.begin() + w, [&](const GpuWork& x) { return x.end_ns <= time; });
   return static_cast<uint32_t>(gpu.work.begin() + w - first);
+}
+
+// With the queue known, all calls that returned at its depth having taken longer than usual were held, however briefly.
+std::vector<uint32_t> calls_at_depth(const EventTable& table, const HostProgram& host, const GpuProgram& gpu,
+                                     uint32_t depth, int64_t longer_than_ns) {
+  std::vector<uint32_t> calls;
+  for (uint32_t c = 0; c < host.calls.size(); ++c) {
+    if (gpu.by_call_begin[c + 1] - gpu.by_call_begin[c] != 1) continue;
+    const uint32_t row = host.calls[c].row;
+    if (table.dur_ns[row] <= longer_than_ns) continue;
+    const uint32_t found = unfinished_before(gpu, gpu.by_call[gpu.by_call_begin[c]], table.end_ns(row));
+    if (found + 1 >= depth && found <= depth + 1) calls.push_back(c);
+  }
+  return calls;
 }
 
 }  // namespace
@@ -60,11 +76,11 @@ LaunchQueue find_launch_queue(const EventTable& table, const HostProgram& host, 
   for (const Held& h : held) {
     const int64_t delay = table.end_ns(host.calls[h.call].row) - gpu.work[h.freed_by].end_ns;
     if (h.depth + 1 < depth || h.depth > depth + 1 || delay > kHeldFactor * std::max<int64_t>(usual, 1)) continue;
-    out.blocked.push_back(h.call);
     returns.push_back(delay);
   }
   // The limit is real when the held calls agree on it, and return as soon as there is room.
-  if (out.blocked.size() * kAgreeDenominator < held.size() * kAgreeNumerator) return {};
+  if (returns.size() * kAgreeDenominator < held.size() * kAgreeNumerator) return {};
+  out.blocked = calls_at_depth(table, host, gpu, depth, kBrieflyHeldFactor * usual);
   out.depth = depth + 1;
   out.return_ns = middle_mean(returns);
   out.call_ns = usual;

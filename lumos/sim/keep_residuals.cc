@@ -28,10 +28,13 @@ int64_t explained_start_ns(const ExecGraph& graph, uint32_t task, const std::vec
 
 }  // namespace
 
-ExecGraph keep_residuals(const ExecGraph& graph) {
-  ExecGraph kept = graph;
-  kept.edges.clear();
-  std::vector<int64_t> start_ns(graph.size());
+namespace {
+
+/// When every task started, measured, each rank counted from its own first task; linked ranks follow each other by what
+/// the task in front of each holds. A rendezvous starts with its last arrival.
+std::vector<int64_t> measured_starts(const ExecGraph& graph, std::vector<uint32_t>& first_of_rank) {
+  std::vector<int64_t> start_ns(graph.size(), 0);
+  uint32_t end = 0;
   for (const RankTasks& rank : graph.ranks) {
     int64_t origin_ns = std::numeric_limits<int64_t>::max();
     uint32_t first = kNoIndex;  // the task that everything without a dependency is pinned to
@@ -41,19 +44,45 @@ ExecGraph keep_residuals(const ExecGraph& graph) {
         first = task;
       }
     }
+    first_of_rank.push_back(first);
+    const bool linked = first != kNoIndex && graph.kind[rank.first_task] == TaskKind::kRendezvous;
+    const int64_t offset_ns = linked ? graph.duration_ns[rank.first_task] : 0;
     for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-      start_ns[task] = graph.measured_start_ns[task] - origin_ns;
-      const uint32_t begin = graph.edge_begin[task], end = graph.edge_begin[task + 1];
-      kept.edge_begin[task] = static_cast<uint32_t>(kept.edges.size());
-      const int64_t residual_ns = begin == end ? 0 : start_ns[task] - explained_start_ns(graph, task, start_ns);
-      for (uint32_t e = begin; e < end; ++e) {
-        Edge edge = graph.edges[e];
-        edge.lag_ns = to_lag(edge.lag_ns + residual_ns);
-        kept.edges.push_back(edge);
-      }
-      if (begin == end && start_ns[task] > 0 && first < task) {
-        kept.edges.push_back({first, to_lag(start_ns[task]), EdgeKind::kThread, true, false, 0});
-      }
+      start_ns[task] = graph.measured_start_ns[task] - origin_ns + offset_ns;
+    }
+    if (linked) start_ns[rank.first_task] = 0;
+    end = std::max(end, rank.end_task);
+  }
+  for (uint32_t task = end; task < graph.size(); ++task) {
+    for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+      start_ns[task] = std::max(start_ns[task], start_ns[graph.edges[e].source]);
+    }
+  }
+  return start_ns;
+}
+
+}  // namespace
+
+ExecGraph keep_residuals(const ExecGraph& graph) {
+  ExecGraph kept = graph;
+  kept.edges.clear();
+  std::vector<uint32_t> first_of_rank;
+  const std::vector<int64_t> start_ns = measured_starts(graph, first_of_rank);
+  size_t rank = 0;
+  for (uint32_t task = 0; task < graph.size(); ++task) {
+    while (rank < graph.ranks.size() && task >= graph.ranks[rank].end_task) ++rank;
+    const bool in_rank = rank < graph.ranks.size() && task >= graph.ranks[rank].first_task;
+    const uint32_t begin = graph.edge_begin[task], end = graph.edge_begin[task + 1];
+    kept.edge_begin[task] = static_cast<uint32_t>(kept.edges.size());
+    const int64_t residual_ns =
+        begin == end || !in_rank ? 0 : start_ns[task] - explained_start_ns(graph, task, start_ns);
+    for (uint32_t e = begin; e < end; ++e) {
+      Edge edge = graph.edges[e];
+      edge.lag_ns = to_lag(edge.lag_ns + residual_ns);
+      kept.edges.push_back(edge);
+    }
+    if (begin == end && in_rank && start_ns[task] > 0 && first_of_rank[rank] < task) {
+      kept.edges.push_back({first_of_rank[rank], to_lag(start_ns[task]), EdgeKind::kThread, true, false, 0});
     }
   }
   kept.edge_begin[graph.size()] = static_cast<uint32_t>(kept.edges.size());

@@ -1,0 +1,54 @@
+#include "lumos/cli/predict_schema.h"
+
+namespace lumos {
+
+const std::string_view kPredictSchema = R"json({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "lumos.predict.v1",
+  "title": "What lumos predict --json prints",
+  "description": "Times are per step, means over the ranks.",
+  "type": "object",
+  "required": ["schema", "base", "predicted", "changes", "warnings"],
+  "properties": {
+    "schema": {"const": "lumos.predict.v1"},
+    "base": {
+      "type": "object",
+      "required": ["step_ms", "measured_ms"],
+      "properties": {
+        "step_ms": {"type": "number", "description": "simulated without the changes"},
+        "measured_ms": {"type": "number"}
+      }
+    },
+    "predicted": {
+      "type": "object",
+      "required": ["step_ms", "p10_ms", "p90_ms", "breakdown", "kernel_ms"],
+      "properties": {
+        "step_ms": {"type": "number"},
+        "p10_ms": {"type": "number"},
+        "p90_ms": {"type": "number"},
+        "breakdown": {
+          "type": "object",
+          "required": ["exposed_compute_ms", "overlapped_ms", "exposed_comm_ms", "other_ms"],
+          "additionalProperties": {"type": "number"}
+        },
+        "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank"}
+      }
+    },
+    "changes": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "required": ["change", "tasks", "time_ms"],
+        "properties": {
+          "change": {"type": "string"},
+          "tasks": {"type": "integer", "minimum": 0},
+          "time_ms": {"type": "number", "description": "before the change, over all ranks and the whole trace"}
+        }
+      }
+    },
+    "warnings": {"type": "array", "items": {"type": "string"}}
+  }
+}
+)json";
+
+}  // namespace lumos

@@ -1,0 +1,40 @@
+// A job as the commands see it: all ranks linked into one graph, with what was matched and what could not be read. Made
+// from traces or from a graph file; every command that takes a folder of traces starts here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lumos/base/result.h"
+#include "lumos/graph/build.h"
+#include "lumos/graph/link.h"
+#include "lumos/graph/match.h"
+#include "lumos/graph/transfer.h"
+#include "lumos/trace/reader.h"
+
+namespace lumos {
+
+struct Job {
+  LinkedGraph linked;
+  JobMatches matches;
+  TransferColumns transfers;
+  std::vector<TraceSet::Failure> failures;  ///< traces that could not be read; empty from a graph file
+
+  /// Per rank, what to add to its trace time to get the lowest rank's clock.
+  std::vector<int64_t> clock_offsets_ns() const;
+};
+
+struct JobOptions {
+  ReadOptions read;
+  BuildOptions build;
+  MatchOptions match;
+};
+
+/// Builds, matches and links ranks that are already read. Tables are sorted by rank. Ranks in parallel.
+Job link_job(std::vector<EventTable> tables, const JobOptions& options);
+
+/// Reads what `paths` mean: one graph file, or traces and folders of them. Errors: kUnreadable as of read_traces and
+/// read_graph_file; kUsage when a graph file is given together with anything else.
+Result<Job> load_job(const std::vector<std::string>& paths, const JobOptions& options);
+
+}  // namespace lumos

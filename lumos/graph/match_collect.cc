@@ -1,0 +1,231 @@
+#include "lumos/graph/match_collect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+#include "lumos/base/parallel.h"
+#include "lumos/trace/collective_names.h"
+
+namespace lumos {
+
+namespace {
+
+/// A kernel with its group as the rank itself knows it, before ranks agree on group numbers.
+struct LocalKernel {
+  CommKernel kernel;
+  uint32_t local_group = kNoIndex;
+};
+
+struct LocalRank {
+  std::vector<LocalKernel> kernels;
+  std::vector<CommGroup> groups;
+};
+
+/// record_param_comms rows by external id: older traces keep the metadata there and not on the kernels.
+std::unordered_map<uint32_t, uint32_t> details_by_external_id(const EventTable& table) {
+  std::unordered_map<uint32_t, uint32_t> out;
+  for (uint32_t row = 0; row < table.size(); ++row) {
+    if (table.kind[row] != EventKind::kCpuOp || table.external_id[row] == 0) continue;
+    const OpDetail* op = table.op_detail(row);
+    if (op == nullptr || op->collective == kNoIndex) continue;
+    const std::string_view name = table.text(table.collectives[op->collective].collective);
+    // "wait" and "barrier" bookkeeping rows belong to no kernel of their own.
+    if (name == "wait" || name.empty()) continue;
+    out.emplace(table.external_id[row], op->collective);
+  }
+  return out;
+}
+
+const ProcessGroup* find_group(const std::vector<ProcessGroup>& groups, std::string_view name) {
+  for (const ProcessGroup& group : groups) {
+    if (!name.empty() && group.name == name) return &group;
+  }
+  return nullptr;
+}
+
+/// The job file's group of this rank with the same description, as far as both use Megatron's words.
+const ProcessGroup* find_job_group(const std::vector<ProcessGroup>& groups, std::string_view description,
+                                   int32_t rank) {
+  for (const ProcessGroup& group : groups) {
+    if (description.empty() || group.description.empty()) continue;
+    if (description.substr(0, group.description.size()) != group.description) continue;
+    if (std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end()) return &group;
+  }
+  return nullptr;
+}
+
+CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail, const MatchOptions& options) {
+  CommGroup group;
+  group.name = table.text(detail.group_name);
+  group.description = table.text(detail.group_desc);
+  group.size = detail.group_size;
+  group.ranks = parse_rank_list(table.text(detail.group_ranks));
+  group.source = CommGroup::Source::kArguments;
+  if (const ProcessGroup* config = find_group(table.info.groups, group.name)) {
+    if (group.ranks.empty()) group.ranks = config->ranks;
+    if (group.description.empty()) group.description = config->description;
+    if (!config->ranks.empty()) group.source = CommGroup::Source::kConfig;
+  }
+  if (group.ranks.empty()) {
+    if (const ProcessGroup* job = find_job_group(options.job_groups, group.description, table.info.rank)) {
+      group.ranks = job->ranks;
+      group.source = CommGroup::Source::kJob;
+    }
+  }
+  if (group.size < 0 && !group.ranks.empty()) group.size = static_cast<int32_t>(group.ranks.size());
+  return group;
+}
+
+/// The one group that a kernel without metadata must belong to, because the rank has no other; else nothing.
+std::optional<CommGroup> only_group(const EventTable& table) {
+  const ProcessGroup* only = nullptr;
+  for (const ProcessGroup& group : table.info.groups) {
+    if (group.size < 2 && group.ranks.size() < 2) continue;
+    if (only != nullptr) return std::nullopt;
+    only = &group;
+  }
+  if (only == nullptr) return std::nullopt;
+  return CommGroup{only->name, only->description, only->ranks, std::max(only->size, int32_t(only->ranks.size())),
+                   CommGroup::Source::kConfig};
+}
+
+/// Transfers from one rank to another form a sequence of their own: other directions run on other streams.
+CommGroup direction_group(const CommGroup& whole, int32_t from, int32_t to) {
+  CommGroup pair = whole;
+  pair.ranks = {std::min(from, to), std::max(from, to)};
+  pair.size = 2;
+  pair.name = fmt::format("{}:{}>{}", whole.name, from, to);
+  return pair;
+}
+
+class RankCollector {
+ public:
+  RankCollector(const EventTable& table, const MatchOptions& options)
+      : table_(table), options_(options), by_external_id_(details_by_external_id(table)), only_(only_group(table)) {}
+
+  LocalRank collect(uint32_t rank_index, int64_t base_ns) {
+    const std::vector<uint8_t> communicates = communication_rows(table_);
+    for (uint32_t row = 0; row < table_.size(); ++row) {
+      if (communicates[row] == 0 || !is_gpu_work(table_.kind[row])) continue;
+      LocalKernel local;
+      CommKernel& kernel = local.kernel;
+      kernel.rank_index = rank_index;
+      kernel.row = row;
+      kernel.lane = table_.lane[row];
+      kernel.start_ns = table_.ts_ns[row] + base_ns;
+      kernel.end_ns = table_.end_ns(row) + base_ns;
+      kernel.kind = kind_of_kernel_name(table_.name_of(row));
+      if (const CollectiveDetail* detail = detail_of(row)) {
+        fill(*detail, local);
+      } else if (only_ && (kernel.kind != CollectiveKind::kSendRecv || only_->size == 2)) {
+        local.local_group = local_group(*only_);
+      }
+      out_.kernels.push_back(std::move(local));
+    }
+    std::stable_sort(out_.kernels.begin(), out_.kernels.end(),
+                     [](const LocalKernel& a, const LocalKernel& b) { return a.kernel.start_ns < b.kernel.start_ns; });
+    return std::move(out_);
+  }
+
+ private:
+  const CollectiveDetail* detail_of(uint32_t row) const {
+    if (const CollectiveDetail* detail = table_.collective_detail(row)) return detail;
+    const auto found = by_external_id_.find(table_.external_id[row]);
+    return found == by_external_id_.end() ? nullptr : &table_.collectives[found->second];
+  }
+
+  void fill(const CollectiveDetail& detail, LocalKernel& local) {
+    CommKernel& kernel = local.kernel;
+    const CollectiveKind told = kind_of_metadata(table_.text(detail.collective));
+    if (told != CollectiveKind::kUnknown) kernel.kind = told;
+    kernel.bytes = collective_bytes(kernel.kind, detail, table_.text(detail.dtype));
+    kernel.sequence = detail.sequence;
+    CommGroup group = describe_group(table_, detail, options_);
+    if (group.name.empty() && group.ranks.empty()) return;
+    if (kernel.kind == CollectiveKind::kSendRecv) {
+      const int32_t rank = table_.info.rank;
+      const bool told = detail.src_rank >= 0 && detail.dst_rank >= 0 && detail.src_rank != detail.dst_rank &&
+                        (detail.src_rank == rank || detail.dst_rank == rank);
+      if (told) {
+        kernel.peer = detail.src_rank == rank ? detail.dst_rank : detail.src_rank;
+        group = direction_group(group, detail.src_rank, detail.dst_rank);
+      } else if (group.size != 2) {
+        return;
+      }
+    }
+    local.local_group = local_group(group);
+  }
+
+  uint32_t local_group(const CommGroup& group) {
+    const auto key = std::make_tuple(group.name, group.description, group.ranks);
+    const auto [it, fresh] = known_.try_emplace(key, static_cast<uint32_t>(out_.groups.size()));
+    if (fresh) out_.groups.push_back(group);
+    return it->second;
+  }
+
+  const EventTable& table_;
+  const MatchOptions& options_;
+  std::unordered_map<uint32_t, uint32_t> by_external_id_;
+  std::optional<CommGroup> only_;
+  std::map<std::tuple<std::string, std::string, std::vector<int32_t>>, uint32_t> known_;
+  LocalRank out_;
+};
+
+}  // namespace
+
+std::vector<int32_t> parse_rank_list(std::string_view text) {
+  std::vector<int32_t> ranks;
+  if (text.find("...") != std::string_view::npos) return ranks;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    int32_t rank = 0;
+    const auto [next, error] = std::from_chars(at, end, rank);
+    if (error == std::errc()) {
+      ranks.push_back(rank);
+      at = next;
+    } else {
+      ++at;
+    }
+  }
+  return ranks;
+}
+
+JobMatches collect_communication(std::span<const EventTable* const> tables, const MatchOptions& options) {
+  std::vector<LocalRank> locals(tables.size());
+  parallel_for(tables.size(), options.threads, [&](size_t r) {
+    const int64_t base_ns = tables[r]->info.base_ns - tables[0]->info.base_ns;
+    locals[r] = RankCollector(*tables[r], options).collect(static_cast<uint32_t>(r), base_ns);
+  });
+  JobMatches out;
+  out.rank_begin.push_back(0);
+  // All ranks name a group alike, so name, description and members together are its identity.
+  std::map<std::tuple<std::string, std::string, std::vector<int32_t>>, uint32_t> known;
+  for (LocalRank& local : locals) {
+    std::vector<uint32_t> global(local.groups.size());
+    for (size_t g = 0; g < local.groups.size(); ++g) {
+      CommGroup& group = local.groups[g];
+      const auto key = std::make_tuple(group.name, group.description, group.ranks);
+      const auto [it, fresh] = known.try_emplace(key, static_cast<uint32_t>(out.groups.size()));
+      if (fresh) out.groups.push_back(std::move(group));
+      global[g] = it->second;
+    }
+    for (LocalKernel& kernel : local.kernels) {
+      if (kernel.local_group != kNoIndex) kernel.kernel.group = global[kernel.local_group];
+      out.kernels.push_back(kernel.kernel);
+    }
+    out.rank_begin.push_back(static_cast<uint32_t>(out.kernels.size()));
+  }
+  out.clocks.resize(tables.size());
+  out.match_begin.push_back(0);
+  out.counts.kernels = out.kernels.size();
+  return out;
+}
+
+}  // namespace lumos

@@ -1,0 +1,17 @@
+// First half of matching: every rank's communication kernels with what the metadata says about them, and the groups
+// they belong to. Used by graph/match alone.
+#pragma once
+
+#include <span>
+
+#include "lumos/graph/match.h"
+
+namespace lumos {
+
+/// Fills kernels, rank_begin and groups; clocks are all zero and no kernel has a match yet. Ranks in parallel.
+JobMatches collect_communication(std::span<const EventTable* const> tables, const MatchOptions& options);
+
+/// Ranks of "[0, 1, 2]"; empty if the list is cut ("...") or no list.
+std::vector<int32_t> parse_rank_list(std::string_view text);
+
+}  // namespace lumos

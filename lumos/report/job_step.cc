@@ -1,0 +1,49 @@
+#include "lumos/report/job_step.h"
+
+#include <algorithm>
+
+#include "lumos/report/steps.h"
+
+namespace lumos {
+
+namespace {
+
+double step_ms(const RankTasks& rank, const Timeline& timeline, uint32_t step) {
+  return static_cast<double>(simulated_window(timeline, rank.steps[step]).length_ns()) / 1e6;
+}
+
+}  // namespace
+
+double simulated_step_ms(const ExecGraph& graph, const Timeline& timeline) {
+  double sum = 0;
+  size_t ranks = 0;
+  for (const RankTasks& rank : graph.ranks) {
+    const std::vector<uint32_t> chosen = chosen_steps(rank);
+    if (chosen.empty()) continue;
+    double own = 0;
+    for (uint32_t step : chosen) own += step_ms(rank, timeline, step);
+    sum += own / static_cast<double>(chosen.size());
+    ++ranks;
+  }
+  return ranks > 0 ? sum / static_cast<double>(ranks) : 0;
+}
+
+std::vector<double> simulated_steps_ms(const ExecGraph& graph, const Timeline& timeline) {
+  std::vector<double> sums;
+  std::vector<size_t> counts;
+  for (const RankTasks& rank : graph.ranks) {
+    const std::vector<uint32_t> chosen = chosen_steps(rank);
+    if (sums.size() < chosen.size()) {
+      sums.resize(chosen.size(), 0);
+      counts.resize(chosen.size(), 0);
+    }
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      sums[i] += step_ms(rank, timeline, chosen[i]);
+      ++counts[i];
+    }
+  }
+  for (size_t i = 0; i < sums.size(); ++i) sums[i] /= static_cast<double>(counts[i]);
+  return sums;
+}
+
+}  // namespace lumos

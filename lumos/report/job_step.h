@@ -1,0 +1,18 @@
+// The step of a whole job, read off a timeline without anything else: what a what-if compares. Read by stragglers and
+// predict.
+#pragma once
+
+#include <vector>
+
+#include "lumos/graph/exec_graph.h"
+#include "lumos/sim/timeline.h"
+
+namespace lumos {
+
+/// Mean over the ranks of the mean over their chosen steps, in milliseconds; 0 without any.
+double simulated_step_ms(const ExecGraph& graph, const Timeline& timeline);
+
+/// The k-th chosen step of every rank, mean over the ranks that have one: the spread of a job over its steps.
+std::vector<double> simulated_steps_ms(const ExecGraph& graph, const Timeline& timeline);
+
+}  // namespace lumos

@@ -1,0 +1,118 @@
+#include "lumos/report/predict_result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "lumos/base/json_writer.h"
+#include "lumos/report/job_step.h"
+#include "lumos/report/steps.h"
+#include "lumos/report/text_table.h"
+#include "lumos/sim/interference.h"
+#include "lumos/sim/simulate.h"
+
+namespace lumos {
+
+namespace {
+
+/// The value at a share of the sorted values, between neighbours in proportion.
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double at = share * static_cast<double>(values.size() - 1);
+  const size_t below = static_cast<size_t>(at);
+  const size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+/// Compute on the GPU that begins in a chosen step, per step, mean over the ranks.
+double kernel_ms(const ExecGraph& graph, const Timeline& timeline) {
+  double sum_ms = 0;
+  size_t ranks = 0;
+  for (const RankTasks& rank : graph.ranks) {
+    const std::vector<uint32_t> chosen = chosen_steps(rank);
+    if (chosen.empty()) continue;
+    int64_t own_ns = 0;
+    for (uint32_t step : chosen) {
+      const Window window = simulated_window(timeline, rank.steps[step]);
+      for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+        const TaskKind kind = graph.kind[task];
+        if (kind != TaskKind::kKernel && kind != TaskKind::kMemcpy && kind != TaskKind::kMemset) continue;
+        const int64_t start_ns = timeline.start_ns[task];
+        if (start_ns >= window.start_ns && start_ns < window.end_ns) own_ns += graph.duration_ns[task];
+      }
+    }
+    sum_ms += static_cast<double>(own_ns) / 1e6 / static_cast<double>(chosen.size());
+    ++ranks;
+  }
+  return ranks > 0 ? sum_ms / static_cast<double>(ranks) : 0;
+}
+
+double change_percent(double from, double to) { return from > 0 ? 100 * (to - from) / from : 0; }
+
+}  // namespace
+
+PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threads) {
+  PredictResult result;
+  ReplayResultOptions options;
+  options.threads = threads;
+  const Timeline base_timeline = simulate(base);
+  const ReplayResult before = replay_result(base, base_timeline, options);
+  const Interference interference = fit_interference(base, base_timeline);
+  const Timeline timeline = simulate_with_interference(base, base_timeline, changed, interference);
+  const ReplayResult after = replay_result(changed, timeline, options);
+  result.measured_ms = before.measured_ms;
+  result.base_ms = before.replayed_ms;
+  result.base = before.replayed;
+  result.predicted_ms = after.replayed_ms;
+  result.breakdown = after.replayed;
+  const std::vector<double> steps = simulated_steps_ms(changed, timeline);
+  result.p10_ms = quantile(steps, 0.1);
+  result.p90_ms = quantile(steps, 0.9);
+  result.kernel_ms = kernel_ms(changed, timeline);
+  return result;
+}
+
+std::string predict_text(const PredictResult& result) {
+  TextTable table({{"", Align::kLeft}, {"now ms"}, {"predicted ms"}, {"change"}});
+  auto row = [&](std::string name, double before, double after) {
+    table.add({std::move(name), human_ms(before), human_ms(after), signed_percent(change_percent(before, after))});
+  };
+  row("step", result.base_ms, result.predicted_ms);
+  row("  exposed compute", result.base.exposed_compute, result.breakdown.exposed_compute);
+  row("  overlapped", result.base.overlapped, result.breakdown.overlapped);
+  row("  exposed communication", result.base.exposed_comm, result.breakdown.exposed_comm);
+  row("  other", result.base.other, result.breakdown.other);
+  std::string out = table.text();
+  out += fmt::format("\n  measured {} ms; predicted steps from {} to {} ms (p10, p90)\n", human_ms(result.measured_ms),
+                     human_ms(result.p10_ms), human_ms(result.p90_ms));
+  for (const AppliedChange& change : result.changes) {
+    out += fmt::format("  {}: {} tasks, {} ms in the traces\n", change.text, change.tasks, human_ms(change.time_ms));
+  }
+  for (const std::string& warning : result.warnings) out += fmt::format("  warning: {}\n", warning);
+  return out;
+}
+
+std::string predict_json(const PredictResult& result) {
+  JsonWriter json;
+  json.begin_object().member("schema", "lumos.predict.v1");
+  json.key("base").begin_object().member("step_ms", result.base_ms);
+  json.member("measured_ms", result.measured_ms).end_object();
+  json.key("predicted").begin_object().member("step_ms", result.predicted_ms);
+  json.member("p10_ms", result.p10_ms).member("p90_ms", result.p90_ms).key("breakdown").begin_object();
+  json.member("exposed_compute_ms", result.breakdown.exposed_compute)
+      .member("overlapped_ms", result.breakdown.overlapped);
+  json.member("exposed_comm_ms", result.breakdown.exposed_comm).member("other_ms", result.breakdown.other).end_object();
+  json.member("kernel_ms", result.kernel_ms).end_object().key("changes").begin_array();
+  for (const AppliedChange& change : result.changes) {
+    json.begin_object().member("change", change.text).member("tasks", change.tasks);
+    json.member("time_ms", change.time_ms).end_object();
+  }
+  json.end_array().key("warnings").begin_array();
+  for (const std::string& warning : result.warnings) json.value(warning);
+  json.end_array().end_object();
+  return json.text();
+}
+
+}  // namespace lumos

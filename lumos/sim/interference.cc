@@ -1,0 +1,156 @@
+#include "lumos/sim/interference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "lumos/sim/overlap.h"
+#include "lumos/sim/simulate.h"
+#include "lumos/trace/kernel_family.h"
+
+namespace lumos {
+
+namespace {
+
+// Passes of the fixed point: overlap changes durations by a few percent, and those the overlap by less.
+constexpr int kPasses = 4;
+// A group must repeat this often, and its overlap vary, to say anything.
+constexpr size_t kFewestRepeats = 4;
+// Less evidence than this many samples is chance.
+constexpr uint64_t kFewestSamples = 32;
+// While both run neither can stop the other: a slow-down beyond fourfold is a misfit.
+constexpr double kLargestCoefficient = 0.75;
+
+// Tasks that do equal work: one kernel in one launch configuration, or one collective of one size, on one rank.
+struct Work {
+  uint32_t rank;
+  uint32_t name;
+  int64_t size;
+  uint32_t task;
+  LoadClass load;
+  auto group() const { return std::tie(rank, name, size); }
+};
+
+LoadClass load_class(const EventTable& table, uint32_t row, TaskKind kind) {
+  if (kind == TaskKind::kTransfer) return LoadClass::kTransfer;
+  if (kind != TaskKind::kKernel) return LoadClass::kMemory;
+  const KernelFamily family = kernel_family(table.name_of(row));
+  const bool matrix = family == KernelFamily::kGemm || family == KernelFamily::kAttention ||
+                      family == KernelFamily::kConvolution;
+  return matrix ? LoadClass::kMatrix : LoadClass::kMemory;
+}
+
+int64_t size_of(const EventTable& table, uint32_t row) {
+  if (const CollectiveDetail* c = table.collective_detail(row)) return c->in_elements * 31 + c->out_elements;
+  const GpuDetail* d = table.gpu_detail(row);
+  if (!d) return 0;
+  int64_t size = d->bytes;
+  for (int32_t g : d->grid) size = size * 65599 + g;
+  for (int32_t b : d->block) size = size * 65599 + b;
+  return size;
+}
+
+// Classes by name are looked up once per distinct name.
+class Classes {
+ public:
+  explicit Classes(const EventTable& table) : table_(table), known_(table.names->size(), LoadClass::kCount) {}
+  LoadClass of(uint32_t row, TaskKind kind) {
+    if (kind != TaskKind::kKernel) return load_class(table_, row, kind);
+    LoadClass& known = known_[static_cast<uint32_t>(table_.name[row])];
+    if (known == LoadClass::kCount) known = load_class(table_, row, kind);
+    return known;
+  }
+
+ private:
+  const EventTable& table_;
+  std::vector<LoadClass> known_;
+};
+
+std::vector<Work> collect(const ExecGraph& graph) {
+  std::vector<Work> out;
+  for (uint32_t r = 0; r < graph.ranks.size(); ++r) {
+    const RankTasks& rank = graph.ranks[r];
+    Classes classes(*rank.table);
+    for (uint32_t t = rank.first_task; t < rank.end_task; ++t) {
+      const bool counts = is_compute_task(graph.kind[t]) || graph.kind[t] == TaskKind::kTransfer;
+      const uint32_t row = graph.event[t];
+      if (!counts || row == kNoIndex) continue;
+      out.push_back({r, static_cast<uint32_t>(rank.table->name[row]), size_of(*rank.table, row), t,
+                     classes.of(row, graph.kind[t])});
+    }
+  }
+  return out;
+}
+
+struct Sums {
+  double xx = 0, xy = 0;
+  uint64_t samples = 0;
+};
+
+// One group's deviations from its mean, in parts of its mean duration so that long kernels do not outweigh all others.
+void add_group(const ExecGraph& graph, const std::vector<int64_t>& overlap, const Work* begin, const Work* end,
+               Sums& sums) {
+  const double count = static_cast<double>(end - begin);
+  double mean_x = 0, mean_y = 0;
+  for (const Work* w = begin; w != end; ++w) {
+    mean_x += static_cast<double>(overlap[w->task]) / count;
+    mean_y += static_cast<double>(graph.duration_ns[w->task]) / count;
+  }
+  if (mean_x <= 0 || mean_y <= 0) return;
+  for (const Work* w = begin; w != end; ++w) {
+    const double x = (static_cast<double>(overlap[w->task]) - mean_x) / mean_y;
+    const double y = (static_cast<double>(graph.duration_ns[w->task]) - mean_y) / mean_y;
+    sums.xx += x * x;
+    sums.xy += x * y;
+    ++sums.samples;
+  }
+}
+
+}  // namespace
+
+Interference fit_interference(const ExecGraph& graph, const Timeline& timeline) {
+  const std::vector<int64_t> overlap = overlaps(graph, timeline);
+  std::vector<Work> works = collect(graph);
+  std::sort(works.begin(), works.end(), [](const Work& a, const Work& b) {
+    return a.group() != b.group() ? a.group() < b.group() : a.task < b.task;
+  });
+  std::array<Sums, static_cast<size_t>(LoadClass::kCount)> sums;
+  for (size_t i = 0; i < works.size();) {
+    size_t j = i;
+    while (j < works.size() && works[j].group() == works[i].group()) ++j;
+    if (j - i >= kFewestRepeats) {
+      add_group(graph, overlap, &works[i], &works[i] + (j - i), sums[static_cast<size_t>(works[i].load)]);
+    }
+    i = j;
+  }
+  Interference out;
+  for (size_t c = 0; c < sums.size(); ++c) {
+    out.samples[c] = sums[c].samples;
+    if (sums[c].samples < kFewestSamples || sums[c].xx <= 0) continue;
+    out.longer_per_overlap[c] = std::clamp(sums[c].xy / sums[c].xx, 0.0, kLargestCoefficient);
+  }
+  return out;
+}
+
+Timeline simulate_with_interference(const ExecGraph& base, const Timeline& base_timeline, ExecGraph& changed,
+                                    const Interference& interference) {
+  Timeline timeline = simulate(changed);
+  const std::vector<int64_t> before = overlaps(base, base_timeline);
+  const std::vector<Work> works = collect(base);
+  const std::vector<int64_t> asked = changed.duration_ns;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const std::vector<int64_t> now = overlaps(changed, timeline);
+    for (const Work& w : works) {
+      const double coefficient = interference.longer_per_overlap[static_cast<size_t>(w.load)];
+      if (coefficient <= 0 || (before[w.task] == 0 && now[w.task] == 0) || base.duration_ns[w.task] <= 0) continue;
+      // The change scales the work itself, and with it what its measured overlap had added.
+      const double scale = static_cast<double>(asked[w.task]) / static_cast<double>(base.duration_ns[w.task]);
+      const double extra = coefficient * (static_cast<double>(now[w.task]) - scale * static_cast<double>(before[w.task]));
+      changed.duration_ns[w.task] = std::max<int64_t>(0, asked[w.task] + std::llround(extra));
+    }
+    timeline = simulate(changed);
+  }
+  return timeline;
+}
+
+}  // namespace lumos
