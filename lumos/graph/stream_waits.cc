@@ -221,10 +221,11 @@ class StreamMachine {
       return;
     }
     if (paired && inside_previous_collective(c)) return;  // NCCL's own bookkeeping stream
-    if (fork_[c] == kForkMember && !before_collective(c)) return;
-    if (fork_[c] > 1) {
+    if (fork_[c] > 1 && forks(c)) {
       const auto it = last_record_.find(context.previous_event_call);
+      if (fork_[c] == kForkMember) return;
       if (it != last_record_.end()) fork(c, fork_[c], it->second);
+      if (!has_records_) fork(c, fork_[c], point_of(contexts_.launch_stream[context.previous_launch]));
       return;
     }
     const uint32_t waiter = waiting_stream(context);
@@ -408,13 +409,28 @@ class StreamMachine {
         followed_[before] = true;
         head[thread] = c;
         fork_[c] = 1;
-      } else if (waits && host_.calls[before].kind == CallKind::kWait && head[thread] != kNoIndex) {
+      } else if (waits && host_.calls[before].kind == CallKind::kWait && in_fork(before, c, head[thread])) {
+        if (head[thread] == kNoIndex) fork_[head[thread] = before] = 1;
         ++fork_[head[thread]];
         fork_[c] = kForkMember;
       } else {
         head[thread] = kNoIndex;
       }
     }
+  }
+
+  // Producers without record calls still number them: waits with nothing between them share the record before.
+  bool in_fork(uint32_t before, uint32_t c, uint32_t head) const {
+    if (has_records_) return head != kNoIndex;
+    return table_.correlation[host_.calls[c].row] == table_.correlation[host_.calls[before].row] + 1;
+  }
+
+  // Several waits with no record to be seen may as well mean as many collectives, if any are outstanding.
+  bool forks(uint32_t c) const {
+    if (has_records_) return true;
+    const bool launched = contexts_.of_call[c].previous_launch != kNoIndex;
+    return launched && std::none_of(outstanding_.begin(), outstanding_.end(),
+                                    [&](const Record& r) { return !r.awaited && communication(r.point.stream); });
   }
 
   // A fork of `count` waits: the streams that this thread launches on next, so many of them, wait for the point.
