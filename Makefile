@@ -5,7 +5,7 @@ NINJA = ninja -C $(BUILD)
 # Data outside the repository: public traces and measurements that some tests and tables read.
 export LUMOS_DATA ?= $(abspath ../shared)
 
-.PHONY: build demo test dist accuracy bench format check sanitize fuzz docs golden clean
+.PHONY: build demo test test-browser dist accuracy bench format check sanitize fuzz docs golden clean
 
 build:
 	@scripts/install-deps build
@@ -22,6 +22,11 @@ test:
 	@$(NINJA)
 	@scripts/run-tests $(BUILD)
 
+# The HTML report in Chromium; skipped with a word where there is none.
+test-browser: build
+	@scripts/install-deps browser || true
+	@scripts/test-browser $(BUILD)/lumos
+
 # A relocatable archive: dist/lumos-VERSION-linux-ARCH.tar.gz.
 dist:
 	@scripts/install-deps build
@@ -30,6 +35,9 @@ dist:
 # Replays every trace under $LUMOS_DATA/traces and rewrites docs/accuracy.md.
 accuracy: build
 	@scripts/accuracy $(BUILD)/lumos
+	@scripts/accuracy-models $(BUILD)/lumos
+	@scripts/score-dependencies $(BUILD)/lumos
+	@scripts/accuracy-link --lumos $(BUILD)/lumos
 
 bench:
 	@scripts/install-deps test

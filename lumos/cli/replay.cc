@@ -9,7 +9,7 @@
 #include "lumos/cli/step_range.h"
 #include "lumos/report/replay_render.h"
 #include "lumos/report/replay_result.h"
-#include "lumos/report/replayed_trace.h"
+#include "lumos/report/trace_files.h"
 #include "lumos/sim/keep_residuals.h"
 #include "lumos/sim/simulate.h"
 

@@ -1,7 +1,6 @@
 #include "lumos/cli/step_range.h"
 
 #include <charconv>
-#include <optional>
 
 namespace lumos {
 
@@ -14,12 +13,14 @@ std::optional<int64_t> to_number(std::string_view text) {
   return number;
 }
 
+}  // namespace
+
 std::optional<int64_t> step_number(std::string_view name) {
   const size_t mark = name.rfind('#');
   return mark == std::string_view::npos ? std::nullopt : to_number(name.substr(mark + 1));
 }
 
-std::string steps_of(const RankTasks& rank) {
+std::string step_names(const RankTasks& rank) {
   std::string out;
   for (const Step& step : rank.steps) {
     if (!out.empty()) out += ", ";
@@ -27,8 +28,6 @@ std::string steps_of(const RankTasks& rank) {
   }
   return out.empty() ? "none" : out;
 }
-
-}  // namespace
 
 Result<StepRange> parse_step_range(std::string_view text) {
   const size_t dash = text.find('-');
@@ -51,7 +50,7 @@ Status choose_steps(ExecGraph& graph, StepRange range) {
     }
     if (!any) {
       return fail(ErrorKind::kUsage, "--steps {}-{}: rank {} has no such step; its steps: {}", range.first, range.last,
-                  rank.rank, steps_of(rank));
+                  rank.rank, step_names(rank));
     }
   }
   return {};

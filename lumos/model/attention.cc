@@ -26,7 +26,7 @@ double attention_us(const AttentionShape& shape, const Gpu& gpu) {
   // Forward: read Q, K, V and write O, 16 bits each. Backward: the same with their gradients.
   const double bytes = 2.0 * (2 * queries + 2 * keys) * (shape.backward ? 2 : 1);
   const double memory_us = bytes / (gpu.memory_gb_per_s * gpu.memory_peak_fraction * 1e3);
-  return std::max({math_us, memory_us, gpu.kernel_floor_us});
+  return gpu.kernel_floor_us + std::max(math_us, memory_us);
 }
 
 }  // namespace lumos

@@ -38,6 +38,15 @@ double start_value(const Cluster& cluster, const std::string& name) {
   return value > 0 ? value : 1.0;
 }
 
+/// What a constant can be on any machine: no kernel passes the peak, no link exceeds its data sheet by much, no
+/// overhead is ten times what others see. A fit that wants more is missing a term, and should not hide it in a
+/// constant.
+std::pair<double, double> bounds(const std::string& name, double start) {
+  if (name.ends_with("_fraction")) return {0.1, 0.95};
+  if (name.ends_with("gb_per_s")) return {start / 4, start * 1.1};
+  return {start / 10, start * 10};
+}
+
 Cluster fit_rows(const Cluster& cluster, const std::vector<std::string>& names, const Observations& data,
                  const Rows& rows) {
   FitProblem problem;
@@ -51,10 +60,10 @@ Cluster fit_rows(const Cluster& cluster, const std::vector<std::string>& names, 
   };
   for (const std::string& name : names) {
     const double start = start_value(cluster, name);
-    const bool fraction = name.ends_with("_fraction");
+    const auto [lower, upper] = bounds(name, start);
     problem.initial.push_back(start);
-    problem.lower.push_back(fraction ? 0.05 : start / 100);
-    problem.upper.push_back(fraction ? 1.0 : start * 100);
+    problem.lower.push_back(lower);
+    problem.upper.push_back(upper);
   }
   return with_constants(cluster, names, fit(problem).parameters);
 }
@@ -138,13 +147,18 @@ std::vector<std::string> constants_of_runs(const std::vector<MeasuredRun>& runs,
   const bool across = any([&](const MeasuredRun& run) { return leaves_node(run, cluster); });
   const bool tensor = any([](const MeasuredRun& run) { return run.job.tensor_model_parallel_size > 1; });
   const bool fused = any([](const MeasuredRun& run) { return run.job.use_flash_attn; });
+  // Eight 16-bit elements are the 16 bytes that wide loads want.
+  const bool unaligned = any(
+      [](const MeasuredRun& run) { return padded_vocab_size(run.job) / run.job.tensor_model_parallel_size % 8 != 0; });
   std::vector<std::string> names;
   if (tensor) names.push_back("arrival_spread_us");
   names.insert(names.end(), {"gpu.gemm_peak_fraction", "gpu.gemm_tile_start_us"});
+  if (unaligned) names.push_back("gpu.gemm_unaligned_fraction");
   if (fused) names.push_back("gpu.attention_peak_fraction");
   names.insert(names.end(), {"gpu.memory_peak_fraction", "gpu.kernel_floor_us", "host.launch_us", "host.step_us"});
   if (tensor) names.insert(names.end(), {"node.gb_per_s", "node.latency_us"});
   if (across) names.insert(names.end(), {"fabric.gb_per_s", "fabric.latency_us"});
+  if (names.size() > kMaxFittedConstants) std::erase(names, "node.latency_us");
   return names;
 }
 
@@ -189,7 +203,10 @@ Result<Calibration> calibrate_collectives(const Cluster& cluster, const std::vec
     const MeasuredCollective& seen = used[row];
     return collective_us({CollectiveKind::kAllReduce, seen.size_bytes, {seen.num_gpus, seen.num_gpus}}, candidate);
   };
-  return calibrate(cluster, {"reduce_gb_per_s", "node.gb_per_s", "node.latency_us", "node.hop_us"}, data);
+  return calibrate(cluster,
+                   {"reduce_gb_per_s", "node.gb_per_s", "node.latency_us", "node.low_latency_us",
+                    "node.low_latency_fraction", "node.hop_us"},
+                   data);
 }
 
 }  // namespace lumos

@@ -30,6 +30,7 @@ const std::vector<ClusterField>& cluster_fields() {
       REAL(gpu.matrix_tflops),
       REAL(gpu.memory_gb_per_s),
       CONSTANT(gpu.gemm_peak_fraction),
+      CONSTANT(gpu.gemm_unaligned_fraction),
       CONSTANT(gpu.gemm_tile_start_us),
       CONSTANT(gpu.attention_peak_fraction),
       CONSTANT(gpu.memory_peak_fraction),
@@ -38,9 +39,13 @@ const std::vector<ClusterField>& cluster_fields() {
       CONSTANT(host.step_us),
       CONSTANT(node.gb_per_s),
       CONSTANT(node.latency_us),
+      CONSTANT(node.low_latency_us),
+      CONSTANT(node.low_latency_fraction),
       CONSTANT(node.hop_us),
       CONSTANT(fabric.gb_per_s),
       CONSTANT(fabric.latency_us),
+      CONSTANT(fabric.low_latency_us),
+      CONSTANT(fabric.low_latency_fraction),
       CONSTANT(fabric.hop_us),
   };
 #undef REAL

@@ -22,6 +22,7 @@ struct Gpu {
   double memory_gb_per_s = 0;
 
   double gemm_peak_fraction = 0;       ///< of matrix_tflops in a long, full GEMM
+  double gemm_unaligned_fraction = 0;  ///< left of a GEMM's speed when a dimension is odd; see gemm.cc
   double gemm_tile_start_us = 0;       ///< filling and draining of one wave of tiles
   double attention_peak_fraction = 0;  ///< of matrix_tflops in fused attention, forward
   double memory_peak_fraction = 0;     ///< of memory_gb_per_s in element-wise kernels
@@ -36,9 +37,11 @@ struct Host {
 
 /// One level of the network, seen from one GPU.
 struct NetworkTier {
-  double gb_per_s = 0;    ///< per GPU and direction
-  double latency_us = 0;  ///< once per collective
-  double hop_us = 0;      ///< per step of a ring or level of a tree
+  double gb_per_s = 0;              ///< per GPU and direction
+  double latency_us = 0;            ///< once per collective
+  double low_latency_us = 0;        ///< the same of the protocol for small messages
+  double low_latency_fraction = 0;  ///< of the bandwidth that this protocol reaches
+  double hop_us = 0;                ///< per step of a ring or level of a tree
 };
 
 struct Cluster {
@@ -50,7 +53,7 @@ struct Cluster {
   NetworkTier node;              ///< between the GPUs of a node
   NetworkTier fabric;            ///< between nodes
   double reduce_gb_per_s = 0;    ///< at which a collective's own copies and sums pass through a GPU's memory
-  double arrival_spread_us = 0;  ///< what a collective inside a layer waits for its last rank
+  double arrival_spread_us = 0;  ///< standard deviation of the ranks' arrivals at a collective inside a layer
 };
 
 /// One number of a cluster by its name in files: "gpu.memory_gib". Exactly one of the members is set.

@@ -15,13 +15,20 @@ struct Path {
   double ring_hop_us;  // mean over the steps of the ring
 };
 
-Path path_of(const GroupShape& group, const Cluster& cluster) {
-  if (group.nodes() == 1) return {cluster.node.gb_per_s, cluster.node.latency_us, cluster.node.hop_us};
+/// The protocol for large messages, or the one that trades bandwidth for latency (LL128).
+enum class Protocol : uint8_t { kSimple, kLowLatency };
+
+Path path_of(const GroupShape& group, const Cluster& cluster, Protocol protocol) {
+  const NetworkTier& tier = group.nodes() == 1 ? cluster.node : cluster.fabric;
+  const bool low = protocol == Protocol::kLowLatency;
+  const double share = low ? tier.low_latency_fraction : 1;
+  const double start_us = low ? tier.low_latency_us : tier.latency_us;
+  if (group.nodes() == 1) return {share * cluster.node.gb_per_s, start_us, cluster.node.hop_us};
   // Rings leave a node once per network card that the group's members own. Members that share a node use all their
   // cards, so the ring is as fast as the links inside unless the cards are the limit.
   const double cards = static_cast<double>(std::min(group.per_node, group.size));
   const double crossing = 1.0 / cards;
-  return {std::min(cluster.node.gb_per_s, cards * cluster.fabric.gb_per_s), cluster.fabric.latency_us,
+  return {share * std::min(cluster.node.gb_per_s, cards * cluster.fabric.gb_per_s), start_us,
           crossing * cluster.fabric.hop_us + (1 - crossing) * cluster.node.hop_us};
 }
 
@@ -42,19 +49,13 @@ double all_reduce_us(double bytes, const GroupShape& group, const Path& path, co
   return std::min(ring, tree);
 }
 
-}  // namespace
-
-GroupShape group_shape(int64_t size, int64_t stride, int64_t gpus_per_node) {
-  return {size, std::clamp<int64_t>(gpus_per_node / std::max<int64_t>(stride, 1), 1, std::max<int64_t>(size, 1))};
-}
-
-double collective_us(const Collective& collective, const Cluster& cluster) {
-  if (collective.group.size <= 1) return 0;
-  const Path path = path_of(collective.group, cluster);
+/// Microseconds of a collective on one path.
+double path_us(const Collective& collective, const Path& path, const Cluster& cluster) {
   const double n = static_cast<double>(collective.group.size);
   const double around = (n - 1) / n;
   const double bytes = collective.bytes;
   switch (collective.kind) {
+    case CollectiveKind::kUnknown:  // the most common, and the slowest of those it may be
     case CollectiveKind::kAllReduce:
       return path.start_us + all_reduce_us(bytes, collective.group, path, cluster);
     case CollectiveKind::kAllGather:
@@ -62,7 +63,10 @@ double collective_us(const Collective& collective, const Cluster& cluster) {
       // One of the two halves of an all-reduce.
       return path.start_us + (n - 1) * path.ring_hop_us + pass_us(bytes, around, 0.5, path, cluster);
     case CollectiveKind::kBroadcast:
+    case CollectiveKind::kReduce:
       return path.start_us + (n - 1) * path.ring_hop_us + pass_us(bytes, 1, 0.5, path, cluster);
+    case CollectiveKind::kBarrier:
+      return path.start_us + 2 * (n - 1) * path.ring_hop_us;
     case CollectiveKind::kSendRecv:
       return path.start_us + path.ring_hop_us + pass_us(bytes, 1, 0, path, cluster);
     case CollectiveKind::kAllToAll: {
@@ -77,44 +81,22 @@ double collective_us(const Collective& collective, const Cluster& cluster) {
   return 0;
 }
 
-double bus_factor(CollectiveKind kind, int64_t group_size) {
-  if (group_size <= 1) return 0;
-  const double n = static_cast<double>(group_size);
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return 2 * (n - 1) / n;
-    case CollectiveKind::kAllGather:
-    case CollectiveKind::kReduceScatter:
-    case CollectiveKind::kAllToAll:
-      return (n - 1) / n;
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kSendRecv:
-      return 1;
-  }
-  return 1;
+}  // namespace
+
+GroupShape group_shape(int64_t size, int64_t stride, int64_t gpus_per_node) {
+  return {size, std::clamp<int64_t>(gpus_per_node / std::max<int64_t>(stride, 1), 1, std::max<int64_t>(size, 1))};
+}
+
+double collective_us(const Collective& collective, const Cluster& cluster) {
+  if (collective.group.size <= 1) return 0;
+  return std::min(path_us(collective, path_of(collective.group, cluster, Protocol::kSimple), cluster),
+                  path_us(collective, path_of(collective.group, cluster, Protocol::kLowLatency), cluster));
 }
 
 double bus_gb_per_s(const Collective& collective, double time_us) {
   if (time_us <= 0) return 0;
-  return collective.bytes / time_us / kBytesPerUsOfGb * bus_factor(collective.kind, collective.group.size);
-}
-
-std::string_view collective_name(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kAllReduce:
-      return "all_reduce";
-    case CollectiveKind::kAllGather:
-      return "all_gather";
-    case CollectiveKind::kReduceScatter:
-      return "reduce_scatter";
-    case CollectiveKind::kBroadcast:
-      return "broadcast";
-    case CollectiveKind::kSendRecv:
-      return "send_recv";
-    case CollectiveKind::kAllToAll:
-      return "all_to_all";
-  }
-  return "unknown";
+  return collective.bytes / time_us / kBytesPerUsOfGb *
+         bus_factor(collective.kind, static_cast<int32_t>(collective.group.size));
 }
 
 }  // namespace lumos

@@ -4,20 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
+#include "lumos/graph/collective.h"
 #include "lumos/model/cluster.h"
 
 namespace lumos {
-
-enum class CollectiveKind : uint8_t {
-  kAllReduce,
-  kAllGather,
-  kReduceScatter,
-  kBroadcast,
-  kSendRecv,  ///< one message from one rank to another
-  kAllToAll,
-};
 
 /// The ranks of a group as the network sees them: `size` members, `per_node` of them in each node they touch.
 struct GroupShape {
@@ -39,18 +30,11 @@ struct Collective {
   GroupShape group;
 };
 
-/// Microseconds of the transfer; 0 for a group of one. Grows with bytes and with the group. It assumes that every GPU
+/// Microseconds of the transfer; 0 for a group of one. Grows with bytes. It assumes that every GPU
 /// of the node communicates like this one, as in training: groups that are strided over a node share its network cards.
 double collective_us(const Collective& collective, const Cluster& cluster);
 
-/// NCCL's bus bandwidth is bytes / time (algbw) times this factor: 2(n-1)/n for all-reduce, (n-1)/n for all-gather,
-/// reduce-scatter and all-to-all, else 1.
-double bus_factor(CollectiveKind kind, int64_t group_size);
-
-/// bytes / time x bus_factor, in 1e9 bytes per second; 0 when the time is 0.
+/// bytes / time x NCCL's bus factor, in 1e9 bytes per second; 0 when the time is 0.
 double bus_gb_per_s(const Collective& collective, double time_us);
-
-/// "all_reduce", "send_recv" ...
-std::string_view collective_name(CollectiveKind kind);
 
 }  // namespace lumos

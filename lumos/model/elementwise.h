@@ -10,7 +10,7 @@ namespace lumos {
 
 /// Microseconds to read and write `bytes` in all, in `kernels` launches of equal size.
 inline double elementwise_us(double bytes, const Gpu& gpu, double kernels = 1) {
-  return std::max(bytes / (gpu.memory_gb_per_s * gpu.memory_peak_fraction * 1e3), kernels * gpu.kernel_floor_us);
+  return kernels * gpu.kernel_floor_us + bytes / (gpu.memory_gb_per_s * gpu.memory_peak_fraction * 1e3);
 }
 
 }  // namespace lumos

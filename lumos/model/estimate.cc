@@ -21,39 +21,56 @@ double recomputed_share(const Job& job) {
   return std::min(1.0, static_cast<double>(job.recompute_num_layers) / layers);
 }
 
-/// How long a pass occupies its stage: the GPU's work, or the host's when that is slower.
-double pass_us(const WorkTimes& work, const Cluster& cluster) {
-  return std::max(work.gpu_us(), static_cast<double>(work.launches) * cluster.host.launch_us);
-}
+/// One pass of a stage and chunk: what the GPU does, and how long it takes with the host that feeds it.
+struct Pass {
+  WorkTimes work;
+  double duration_us = 0;
+
+  /// Adds `times` layers, or the embedding or head. Each part runs at the pace of the GPU or of the host, whichever is
+  /// slower: the host's lead over a fast part is too short to cover the next.
+  void add(const WorkTimes& part, double times, const Cluster& cluster) {
+    work += part * times;
+    duration_us += times * std::max(part.gpu_us(), static_cast<double>(part.launches) * cluster.host.launch_us);
+  }
+};
 
 /// Passes of one stage and chunk.
 struct ChunkWork {
-  WorkTimes forward, backward;
+  Pass forward, backward;
 };
 
-ChunkWork chunk_work(const Job& job, const PassTimes& passes, int64_t stage, int64_t chunk) {
+ChunkWork chunk_work(const Job& job, const Cluster& cluster, const PassTimes& passes, int64_t stage, int64_t chunk) {
   const double layers = static_cast<double>(layers_per_chunk(job));
-  ChunkWork work{passes.layer_forward * layers, passes.layer_backward * layers};
   const int64_t piece = chunk * job.pipeline_model_parallel_size + stage;
+  ChunkWork work;
+  work.forward.add(passes.layer_forward, layers, cluster);
+  work.backward.add(passes.layer_backward, layers, cluster);
   if (piece == 0) {
-    work.forward += passes.embedding_forward;
-    work.backward += passes.embedding_backward;
+    work.forward.add(passes.embedding_forward, 1, cluster);
+    work.backward.add(passes.embedding_backward, 1, cluster);
   }
   if (piece + 1 == num_chunks(job)) {
-    work.forward += passes.head_forward;
-    work.backward += passes.head_backward;
+    work.forward.add(passes.head_forward, 1, cluster);
+    work.backward.add(passes.head_backward, 1, cluster);
   }
   return work;
 }
 
-/// One message between stages. Tensor-parallel ranks of a stage that shares parts of the sequence send their part only;
-/// others send the whole activation each.
+/// One message between stages. Tensor-parallel ranks that each hold a part of the sequence send their part; others send
+/// the whole activation each, or a part each that their stage gathers again.
 double message_us(const Job& job, const Cluster& cluster) {
   if (job.pipeline_model_parallel_size == 1) return 0;
-  const double parts = job.sequence_parallel ? static_cast<double>(job.tensor_model_parallel_size) : 1;
   const double bytes =
       static_cast<double>(job.seq_length * job.micro_batch_size * job.hidden_size * element_bytes(job));
-  return collective_us({CollectiveKind::kSendRecv, bytes / parts, pipeline_neighbours(job, cluster)}, cluster);
+  const bool in_parts = job.sequence_parallel || job.scatter_gather_tensors_in_pipeline;
+  const double parts = in_parts ? static_cast<double>(job.tensor_model_parallel_size) : 1;
+  double time_us =
+      collective_us({CollectiveKind::kSendRecv, bytes / parts, pipeline_neighbours(job, cluster)}, cluster);
+  if (in_parts && !job.sequence_parallel) {
+    time_us +=
+        collective_us({CollectiveKind::kAllGather, bytes, axis_group(job, cluster, ParallelAxis::kTensor)}, cluster);
+  }
+  return time_us;
 }
 
 /// What one stage did in the whole step.
@@ -93,8 +110,8 @@ Tail tail_of(const Job& job, const Cluster& cluster, const std::vector<ChunkWork
   const KernelWork reduction = gradient_reduction(job, cluster, parameters, buckets);
   double backward_us = 0, forward_us = 0;
   for (const ChunkWork& chunk : chunks) {
-    backward_us += pass_us(chunk.backward, cluster);
-    forward_us += pass_us(chunk.forward, cluster);
+    backward_us += chunk.backward.duration_us;
+    forward_us += chunk.forward.duration_us;
   }
   Tail tail;
   const double beside_us = job.overlap_grad_reduce ? covered_us(reduction, cluster, backward_us) : 0;
@@ -118,7 +135,7 @@ std::vector<Stage> make_stages(const Job& job, const Cluster& cluster) {
   std::vector<Stage> stages(static_cast<size_t>(job.pipeline_model_parallel_size));
   for (size_t i = 0; i < stages.size(); ++i) {
     for (int64_t chunk = 0; chunk < job.virtual_pipeline_model_parallel_size; ++chunk) {
-      stages[i].chunks.push_back(chunk_work(job, passes, static_cast<int64_t>(i), chunk));
+      stages[i].chunks.push_back(chunk_work(job, cluster, passes, static_cast<int64_t>(i), chunk));
     }
     stages[i].tail = tail_of(job, cluster, stages[i].chunks, static_cast<int64_t>(i));
   }
@@ -135,8 +152,8 @@ std::vector<StageRun> run_stages(const Job& job, const Cluster& cluster, const s
   times.message_blocks_sender = !job.overlap_p2p_comm;
   for (const Stage& stage : stages) {
     for (const ChunkWork& chunk : stage.chunks) {
-      times.forward_us.push_back(pass_us(chunk.forward, cluster));
-      times.backward_us.push_back(pass_us(chunk.backward, cluster));
+      times.forward_us.push_back(chunk.forward.duration_us);
+      times.backward_us.push_back(chunk.backward.duration_us);
     }
   }
   return run_pipeline(times);
@@ -146,7 +163,7 @@ std::vector<StageRun> run_stages(const Job& job, const Cluster& cluster, const s
 StageSums sum_up(const Job& job, const Stage& stage, const StageRun& run) {
   StageSums sums;
   for (const ChunkWork& chunk : stage.chunks) {
-    for (const WorkTimes* work : {&chunk.forward, &chunk.backward}) {
+    for (const WorkTimes* work : {&chunk.forward.work, &chunk.backward.work}) {
       const double times = static_cast<double>(job.num_microbatches);
       sums.compute_us += times * (work->compute_us - work->overlapped_us);
       sums.comm_us += times * work->comm_us;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace lumos {
 namespace {
@@ -19,17 +20,27 @@ constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.92},
 /// Ways to cut K among multiprocessors when there are fewer tiles than those.
 constexpr int64_t kSplits[] = {1, 2, 4, 8};
 
+/// Wide loads and stores need rows that begin at multiples of 16 bytes. Each halving of the alignment below that costs
+/// the same factor, down to gemm_unaligned_fraction for rows of odd 16-bit elements.
+double alignment_share(const GemmShape& shape, const Gpu& gpu) {
+  constexpr int64_t kWideBytes = 16;
+  int64_t bytes = kWideBytes;
+  for (int64_t extent : {shape.m, shape.n, shape.k}) bytes = std::gcd(bytes, extent * shape.element_bytes);
+  const double halvings = std::log2(static_cast<double>(kWideBytes / bytes));
+  return std::pow(gpu.gemm_unaligned_fraction, halvings / 3);
+}
+
 /// fp32 products have no 16-bit matrix units; TF32, which frameworks use then, has half their rate.
 double peak_flops_per_us(const GemmShape& shape, const Gpu& gpu) {
   const double type_share = shape.element_bytes >= 4 ? 0.5 : 1.0;
-  return gpu.matrix_tflops * 1e6 * gpu.gemm_peak_fraction * type_share;
+  return gpu.matrix_tflops * 1e6 * gpu.gemm_peak_fraction * type_share * alignment_share(shape, gpu);
 }
 
 double tiled_us(const GemmShape& shape, const Tile& tile, int64_t split, const Gpu& gpu) {
   const auto pieces = [](int64_t extent, int64_t of) { return static_cast<double>((extent + of - 1) / of); };
   const double tiles = pieces(shape.m, tile.m) * pieces(shape.n, tile.n) * static_cast<double>(shape.batch * split);
   const double sms = static_cast<double>(gpu.sm_count);
-  const double waves = std::ceil(tiles / sms);
+  const double waves = 0.5 * std::ceil(tiles / sms) + 0.5 * std::max(1.0, tiles / sms);
   const double k = static_cast<double>(shape.k) / static_cast<double>(split);
   const double tile_flops = 2.0 * static_cast<double>(tile.m * tile.n) * k;
   const double wave_us = tile_flops * sms / (peak_flops_per_us(shape, gpu) * tile.share);
@@ -58,7 +69,7 @@ double gemm_us(const GemmShape& shape, const Gpu& gpu) {
     for (int64_t split : kSplits) math_us = std::min(math_us, tiled_us(shape, tile, split, gpu));
   }
   const double memory_us = gemm_bytes(shape) / (gpu.memory_gb_per_s * gpu.memory_peak_fraction * 1e3);
-  return std::max({math_us, memory_us, gpu.kernel_floor_us});
+  return gpu.kernel_floor_us + std::max(math_us, memory_us);
 }
 
 }  // namespace lumos

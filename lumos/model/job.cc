@@ -130,7 +130,8 @@ Status check_positive(const Job& job) {
   for (const JobField& field : job_fields()) {
     const auto* member = std::get_if<int64_t Job::*>(&field.member);
     if (member == nullptr) continue;
-    const int64_t least = field.name == "ddp_bucket_size" ? 0 : 1;
+    const bool may_be_zero = field.name == "ddp_bucket_size" || field.name == "make_vocab_size_divisible_by";
+    const int64_t least = may_be_zero ? 0 : 1;
     if (job.**member < least) {
       return fail(ErrorKind::kUsage, "{} {} must be at least {}", field.name, job.**member, least);
     }
@@ -256,7 +257,9 @@ Status check_job(const Job& job) {
 }
 
 int64_t padded_vocab_size(const Job& job) {
-  const int64_t multiple = job.make_vocab_size_divisible_by * job.tensor_model_parallel_size;
+  const int64_t tp = job.tensor_model_parallel_size;
+  if (job.make_vocab_size_divisible_by == 0) return job.vocab_size / tp * tp;
+  const int64_t multiple = job.make_vocab_size_divisible_by * tp;
   return (job.vocab_size + multiple - 1) / multiple * multiple;
 }
 

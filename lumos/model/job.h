@@ -36,7 +36,7 @@ struct Job {
   int64_t seq_length = 0;
   int64_t max_position_embeddings = 0;
   int64_t vocab_size = 0;
-  int64_t make_vocab_size_divisible_by = 128;
+  int64_t make_vocab_size_divisible_by = 128;  ///< 0: not padded, every rank holds vocab_size / TP rounded down
   bool swiglu = false;
   bool add_bias_linear = true;
   bool untie_embeddings_and_output_weights = false;
@@ -48,6 +48,7 @@ struct Job {
   // Numbers and kernels.
   ParamsType params_dtype = ParamsType::kBf16;
   Optimizer optimizer = Optimizer::kAdam;
+  double clip_grad = 1.0;  ///< 0: no clipping
   bool use_flash_attn = true;
   bool bias_gelu_fusion = true;
   bool bias_dropout_fusion = true;
@@ -79,7 +80,8 @@ struct Job {
   bool overlap_param_gather = false;
   bool overlap_p2p_comm = false;
   bool batch_p2p_sync = true;
-  int64_t ddp_bucket_size = 0;  ///< parameters per gradient bucket; 0: Megatron's own choice
+  bool scatter_gather_tensors_in_pipeline = false;  ///< TP ranks send a part each and gather it in their node
+  int64_t ddp_bucket_size = 0;                      ///< parameters per gradient bucket; 0: Megatron's own choice
   Recompute recompute_granularity = Recompute::kNone;
   RecomputeMethod recompute_method = RecomputeMethod::kUniform;
   int64_t recompute_num_layers = 1;

@@ -99,9 +99,12 @@ void add_attention_core(WorkList& work, const Job& job, const Sizes& s) {
   if (job.use_flash_attn) return work.attention(s, false);
   const int64_t matrices = s.batch * s.heads;
   work.gemm("attention_scores", job.seq_length, job.seq_length, job.kv_channels, matrices);
-  // Fused: scale, mask and softmax in one pass; else one pass each.
-  const int passes = job.masked_softmax_fusion ? 1 : 3;
-  work.move("attention_softmax", passes * 2 * s.element * s.scores, passes);
+  // Fused: scale, mask and softmax in one pass that reads the causal half; else one whole pass each.
+  if (job.masked_softmax_fusion) {
+    work.move("attention_softmax", 1.5 * s.element * s.scores);
+  } else {
+    work.move("attention_softmax", 3 * 2 * s.element * s.scores, 3);
+  }
   if (s.attention_drop) work.move("attention_dropout", (2 * s.element + 1) * s.scores);
   work.gemm("attention_context", job.seq_length, job.kv_channels, job.seq_length, matrices);
   work.move("attention_transpose", 2 * s.element * static_cast<double>(s.tokens * s.attention_width));
@@ -114,8 +117,11 @@ void add_attention_core_backward(WorkList& work, const Job& job, const Sizes& s)
   work.gemm("attention_context", job.seq_length, job.seq_length, job.kv_channels, matrices);
   work.gemm("attention_context", job.seq_length, job.kv_channels, job.seq_length, matrices);
   if (s.attention_drop) work.move("attention_dropout", (2 * s.element + 1) * s.scores);
-  const int passes = job.masked_softmax_fusion ? 1 : 3;
-  work.move("attention_softmax", (2 * passes + 1) * s.element * s.scores, passes);
+  if (job.masked_softmax_fusion) {
+    work.move("attention_softmax", 2 * s.element * s.scores);
+  } else {
+    work.move("attention_softmax", (3 * 2 + 1) * s.element * s.scores, 3);
+  }
   work.gemm("attention_scores", job.seq_length, job.kv_channels, job.seq_length, matrices);
   work.gemm("attention_scores", job.seq_length, job.kv_channels, job.seq_length, matrices);
 }

@@ -12,6 +12,9 @@ namespace {
 constexpr int kMaxRounds = 60;
 constexpr double kLogStep = 0.02;  // of the numerical derivative: wide, for the models have corners (floors, waves)
 constexpr double kAbsoluteFrom = 0.02;  // residuals beyond this count by magnitude, smaller ones squared
+constexpr double kAxisSteps[] = {0.5, 0.2, 0.08, 0.03, 0.01};
+constexpr double kWideSteps[] = {-2.2, -1.1, -0.5, 0.5, 1.1, 1.7, 2.2};  // up to a factor of nine
+constexpr double kGainWorthAWideStep = 0.01;
 constexpr double kGainWorthARound = 1e-5;
 
 double robust_cost(std::span<const double> residuals) {
@@ -60,6 +63,8 @@ class Fitter {
   }
 
   FitResult run() {
+    // A start that is off by a factor sits in a region where some terms do not show (a floor that never binds).
+    take_best_axes();
     double damping = 1e-2;
     for (int round = 0; round < kMaxRounds; ++round) {
       const double before = cost_;
@@ -139,10 +144,26 @@ class Fitter {
     for (size_t i = 0; i < n; ++i) candidate[i] = clamp(i, log_[i] + std::clamp(step[i], -1.0, 1.0));
     return accept(candidate);
   }
+  /// Takes the best wide step along any axis while there is one. Taking the best, not the first, keeps one constant
+  /// from standing in for another that explains more.
+  void take_best_axes() {
+    const size_t per_axis = std::size(kWideSteps);
+    while (true) {
+      std::vector<std::vector<double>> candidates(log_.size() * per_axis, log_);
+      std::vector<double> costs(candidates.size());
+      parallel_for(candidates.size(), 0, [&](size_t c) {
+        const size_t axis = c / per_axis;
+        candidates[c][axis] = clamp(axis, log_[axis] + kWideSteps[c % per_axis]);
+        costs[c] = cost(candidates[c], evaluate(candidates[c]));
+      });
+      const size_t best = static_cast<size_t>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+      if (!(costs[best] < (1 - kGainWorthAWideStep) * cost_) || !accept(candidates[best])) return;
+    }
+  }
   bool search_axes() {
     const double before = cost_;
     for (size_t i = 0; i < log_.size(); ++i) {
-      for (double step : {0.5, 0.2, 0.08, 0.03, 0.01}) {
+      for (double step : kAxisSteps) {
         for (double sign : {1.0, -1.0}) {
           std::vector<double> candidate = log_;
           candidate[i] = clamp(i, log_[i] + sign * step);

@@ -1,5 +1,6 @@
 #include "lumos/model/measured_runs.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "lumos/model/job_fields.h"
@@ -32,38 +33,57 @@ Result<std::optional<double>> measurement(const CsvTable& table, size_t row, std
   return std::optional<double>(TRY(cell_number(table, row, column)));
 }
 
-Result<MeasuredRun> run_of_row(const CsvTable& table, size_t row, const std::vector<JobSetting>& common) {
+std::vector<JobSetting> row_settings(const CsvTable& table, size_t row) {
   std::vector<JobSetting> settings;
-  const auto in_row = [&](std::string_view name) {
-    for (const std::string& column : table.columns) {
-      if (field_of_column(column) == name) return true;
-    }
-    return false;
-  };
-  // A cell wins over the common job, which is left out rather than overwritten so that it cannot contradict.
-  for (const JobSetting& setting : common) {
-    if (!in_row(setting.first)) settings.push_back(setting);
-  }
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const std::string_view field = field_of_column(table.columns[i]);
     if (!field.empty()) settings.emplace_back(field, table.rows[row][i]);
   }
+  return settings;
+}
+
+/// `cells` with what they do not name taken from `common`; what they name is left out there, so that it cannot
+/// contradict.
+std::vector<JobSetting> below(const std::vector<JobSetting>& common, const std::vector<JobSetting>& cells) {
+  std::vector<JobSetting> settings;
+  for (const JobSetting& setting : common) {
+    const bool named =
+        std::any_of(cells.begin(), cells.end(), [&](const JobSetting& c) { return c.first == setting.first; });
+    if (!named) settings.push_back(setting);
+  }
+  settings.insert(settings.end(), cells.begin(), cells.end());
+  return settings;
+}
+
+}  // namespace
+
+Result<CommonJob> common_job(const std::vector<JobSetting>& file, const std::vector<JobSetting>& overrides) {
   std::vector<std::string> unknown;
-  auto job = resolve_job(settings, &unknown);
+  CommonJob common;
+  if (const Result<Job> whole = resolve_job(file, &unknown)) {
+    common.whole = TRY(change_job(*whole, overrides));
+  } else {
+    common.settings = file;
+    common.settings.insert(common.settings.end(), overrides.begin(), overrides.end());
+  }
+  return common;
+}
+
+Result<MeasuredRun> measured_run(const CsvTable& table, size_t row, const CommonJob& common) {
+  const std::vector<JobSetting> cells = row_settings(table, row);
+  const Result<Job> job = common.whole ? change_job(*common.whole, cells) : resolve_job(below(common.settings, cells));
   if (!job) return fail(ErrorKind::kUsage, "{}:{}: {}", table.source, table.lines[row], job.error().message);
   MeasuredRun run;
-  run.job = *std::move(job);
+  run.job = *job;
   run.line = table.lines[row];
   run.step_ms = TRY(measurement(table, row, "step_ms"));
   run.peak_allocated_gib = TRY(measurement(table, row, "peak_allocated_gib"));
   return run;
 }
 
-}  // namespace
-
-Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const std::vector<JobSetting>& common) {
+Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const CommonJob& common) {
   std::vector<MeasuredRun> runs;
-  for (size_t row = 0; row < table.rows.size(); ++row) runs.push_back(TRY(run_of_row(table, row, common)));
+  for (size_t row = 0; row < table.rows.size(); ++row) runs.push_back(TRY(measured_run(table, row, common)));
   return runs;
 }
 

@@ -18,14 +18,26 @@ struct MeasuredRun {
   std::optional<double> peak_allocated_gib;
 };
 
-/// Rows of `table` on top of `common`. Every row is a whole description together with it: sizes that neither gives
-/// follow from those that are given. Errors name the line.
-Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const std::vector<JobSetting>& common);
+/// What the rows of a table share: a whole job that each row changes, or settings that only a row makes a job of.
+struct CommonJob {
+  std::optional<Job> whole;
+  std::vector<JobSetting> settings;  ///< when there is no whole job
+};
+
+/// The settings of a file, or of none, with those of the command line on top.
+Result<CommonJob> common_job(const std::vector<JobSetting>& file, const std::vector<JobSetting>& overrides);
+
+/// One row of `table`. Sizes that neither the row nor the common job gives follow from those that are given. Errors
+/// name the line.
+Result<MeasuredRun> measured_run(const CsvTable& table, size_t row, const CommonJob& common);
+
+/// All rows, or the first error.
+Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const CommonJob& common);
 
 /// Columns of `table` that are neither job fields nor measurements.
 std::vector<std::string> unread_columns(const CsvTable& table);
 
-/// One measured collective: columns size_bytes, num_gpus, time_us and optionally collective (default all_reduce).
+/// One measured all-reduce inside a node: columns num_gpus, size_bytes and time_us.
 struct MeasuredCollective {
   int64_t num_gpus = 0;
   double size_bytes = 0;

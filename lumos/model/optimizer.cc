@@ -28,8 +28,7 @@ double optimizer_bytes_per_parameter(const Job& job) {
   double bytes = 0;
   if (gradient < 4) bytes += gradient + 4;                    // copy to fp32
   if (job.params_dtype == ParamsType::kFp16) bytes += 4 + 4;  // undo the loss scale, look for overflow
-  bytes += 4;                                                 // norm
-  bytes += 4 + 4;                                             // clip
+  if (job.clip_grad > 0) bytes += 4 + 4 + 4;                  // norm, then clip
   bytes += job.optimizer == Optimizer::kAdam ? 4 * 4 + 3 * 4 : 2 * 4 + 4;
   if (element < 4) bytes += 4 + element;  // copy to the model's parameters
   return bytes;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "lumos/base/json_writer.h"
 #include "lumos/report/text_table.h"
@@ -16,14 +17,36 @@ namespace {
 
 using Key = std::tuple<Owner, std::string, std::string>;
 
-double mean_step_ms(const DiffSide& side) {
-  int64_t sum_ns = 0;
-  for (const Window& step : side.steps) sum_ns += step.length_ns();
-  return side.steps.empty() ? 0 : static_cast<double>(sum_ns) / 1e6 / static_cast<double>(side.steps.size());
+/// What one nanosecond of one step of `rank` adds to the side's mean step, in milliseconds.
+double weight(const DiffSide& side, const DiffRank& rank) {
+  const auto ranks =
+      std::count_if(side.ranks.begin(), side.ranks.end(), [](const DiffRank& some) { return !some.steps.empty(); });
+  return 1e-6 / static_cast<double>(rank.steps.size()) / static_cast<double>(ranks);
 }
 
-std::vector<OwnedTime> owned_times(const DiffSide& side) {
-  return side.steps.empty() ? std::vector<OwnedTime>() : attribute_time(*side.table, side.steps);
+double mean_step_ms(const DiffSide& side) {
+  double sum_ms = 0;
+  for (const DiffRank& rank : side.ranks) {
+    for (const Window& step : rank.steps) sum_ms += static_cast<double>(step.length_ns()) * weight(side, rank);
+  }
+  return sum_ms;
+}
+
+/// Time of the side that has one owner, and what a nanosecond of it counts.
+struct WeightedTime {
+  OwnedTime time;
+  double weight = 0;
+};
+
+std::vector<WeightedTime> owned_times(const DiffSide& side) {
+  std::vector<WeightedTime> result;
+  for (const DiffRank& rank : side.ranks) {
+    if (rank.steps.empty()) continue;
+    for (OwnedTime& time : attribute_time(*rank.table, rank.steps)) {
+      result.push_back({std::move(time), weight(side, rank)});
+    }
+  }
+  return result;
 }
 
 std::vector<DiffLine> sorted_lines(const std::map<Key, DiffLine>& sums) {
@@ -39,14 +62,14 @@ class Collector {
  public:
   explicit Collector(bool by_name) : by_name_(by_name) {}
 
-  void add(const std::vector<OwnedTime>& times, size_t steps, double DiffLine::*side) {
-    for (const OwnedTime& time : times) {
+  void add(const std::vector<WeightedTime>& times, double DiffLine::*side) {
+    for (const auto& [time, weight] : times) {
       const std::string name = by_name_ ? time.name : "";
       DiffLine& line = sums_[{time.owner, time.label, name}];
       line.owner = time.owner;
       line.label = time.label;
       line.name = name;
-      line.*side += static_cast<double>(time.time_ns) / 1e6 / static_cast<double>(steps);
+      line.*side += static_cast<double>(time.time_ns) * weight;
     }
   }
   std::vector<DiffLine> lines() const { return sorted_lines(sums_); }
@@ -56,7 +79,10 @@ class Collector {
   std::map<Key, DiffLine> sums_;
 };
 
-std::string signed_ms(double ms) { return (ms > 0 ? "+" : "") + human_ms(ms); }
+std::string signed_ms(double ms) {
+  const std::string text = human_ms(ms);
+  return ms > 0 && text != "0" ? "+" + text : text;
+}
 
 std::string line_title(const DiffLine& line) {
   const std::string& what = line.name.empty() ? line.label : line.name;
@@ -95,18 +121,29 @@ void write_lines(JsonWriter& json, std::string_view key, const std::vector<DiffL
 
 }  // namespace
 
+DiffSide measured_side(const ExecGraph& graph, std::string name) {
+  DiffSide side{std::move(name), {}};
+  for (const RankTasks& rank : graph.ranks) {
+    side.ranks.push_back({rank.table.get(), {}});
+    for (uint32_t step : chosen_steps(rank)) {
+      side.ranks.back().steps.push_back(measured_window(graph, rank, rank.steps[step]));
+    }
+  }
+  return side;
+}
+
 Diff diff(const DiffSide& a, const DiffSide& b) {
   Diff result;
   result.a_name = a.name;
   result.b_name = b.name;
   result.a_ms = mean_step_ms(a);
   result.b_ms = mean_step_ms(b);
-  const std::vector<OwnedTime> a_times = owned_times(a);
-  const std::vector<OwnedTime> b_times = owned_times(b);
+  const std::vector<WeightedTime> a_times = owned_times(a);
+  const std::vector<WeightedTime> b_times = owned_times(b);
   for (bool by_name : {false, true}) {
     Collector collector(by_name);
-    collector.add(a_times, a.steps.size(), &DiffLine::a_ms);
-    collector.add(b_times, b.steps.size(), &DiffLine::b_ms);
+    collector.add(a_times, &DiffLine::a_ms);
+    collector.add(b_times, &DiffLine::b_ms);
     (by_name ? result.by_name : result.by_label) = collector.lines();
   }
   return result;

@@ -6,20 +6,29 @@
 #include <string>
 #include <vector>
 
+#include "lumos/graph/exec_graph.h"
 #include "lumos/report/attribution.h"
 #include "lumos/report/steps.h"
 #include "lumos/trace/event_table.h"
 
 namespace lumos {
 
-/// One side: a table and the steps to compare, on the table's clock.
-struct DiffSide {
-  std::string name;  ///< for the heading: a file, "measured", "replayed"
+/// One rank of a side: a table and the steps to compare, on the table's clock.
+struct DiffRank {
   const EventTable* table = nullptr;
   std::vector<Window> steps;
 };
 
-/// Milliseconds per step.
+/// One side: a run of a job.
+struct DiffSide {
+  std::string name;  ///< for the heading: a file, "measured", "replayed"
+  std::vector<DiffRank> ranks;
+};
+
+/// The chosen steps of every rank of `graph`, as recorded. The graph must outlive the side.
+DiffSide measured_side(const ExecGraph& graph, std::string name);
+
+/// Milliseconds per step, the mean over the ranks.
 struct DiffLine {
   Owner owner = Owner::kIdle;
   std::string label;
@@ -38,7 +47,8 @@ struct Diff {
   std::vector<DiffLine> by_name;   ///< kernels by name; largest difference first
 };
 
-/// Compares mean steps. Each table's lines sum to b_ms - a_ms (to rounding). A side without steps counts as nothing.
+/// Compares mean steps. Each table's lines sum to b_ms - a_ms (to rounding). Ranks without steps have no say; a side
+/// without any counts as nothing.
 Diff diff(const DiffSide& a, const DiffSide& b);
 
 /// At most 80 columns; `limit` lines of each table at most, the rest summed in one.

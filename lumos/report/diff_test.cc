@@ -58,7 +58,7 @@ TEST(Diff, SumsToTheDifferenceOfTheSteps) {
   b.row(EventKind::kKernel, "sgemm_new", 1, 0, 200'000);
   b.row(EventKind::kCpuOp, "DataLoader", 0, 200'000, 700'000);
   b.finish({});
-  const Diff result = diff({"a", &a.table(), {{0, 1'000'000}}}, {"b", &b.table(), {{0, 1'200'000}}});
+  const Diff result = diff({"a", {{&a.table(), {{0, 1'000'000}}}}}, {"b", {{&b.table(), {{0, 1'200'000}}}}});
   EXPECT_DOUBLE_EQ(result.b_ms - result.a_ms, 0.2);
   for (const auto& lines : {result.by_label, result.by_name}) {
     double sum = 0;
@@ -73,8 +73,22 @@ TEST(Diff, SumsToTheDifferenceOfTheSteps) {
   EXPECT_NE(diff_json(result).find(R"("difference_ms":0.2)"), std::string::npos);
 }
 
+TEST(Diff, RanksCountAlikeWhateverTheirSteps) {
+  TestGraph one(1, 1);
+  one.row(EventKind::kKernel, "sgemm", 1, 0, 300'000);
+  one.finish({});
+  TestGraph two(1, 1);
+  two.row(EventKind::kKernel, "sgemm", 1, 0, 100'000);
+  two.finish({});
+  const DiffSide job = {"job", {{&one.table(), {{0, 300'000}}}, {&two.table(), {{0, 100'000}, {0, 100'000}}}}};
+  const Diff result = diff({"nothing", {}}, job);
+  EXPECT_DOUBLE_EQ(result.b_ms, 0.2);
+  ASSERT_EQ(result.by_label.size(), 1u);
+  EXPECT_DOUBLE_EQ(result.by_label[0].b_ms, 0.2);
+}
+
 TEST(Diff, OfNothingIsNothing) {
-  const Diff result = diff({"a", nullptr, {}}, {"b", nullptr, {}});
+  const Diff result = diff({"a", {}}, {"b", {{nullptr, {}}}});
   EXPECT_TRUE(result.by_label.empty());
   EXPECT_EQ(result.b_ms, 0);
 }

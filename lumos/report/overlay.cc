@@ -54,6 +54,19 @@ CounterCurve bandwidth_curve(const EventTable& table, Window window) {
   return curve;
 }
 
+/// Whether the path goes on in another row of another thread or stream.
+bool leads_elsewhere(const ExecGraph& graph, uint32_t from, uint32_t to) {
+  return graph.processor[from] != graph.processor[to] && graph.event[from] != graph.event[to];
+}
+
+std::string arrow_label(const ExecGraph& graph, uint32_t from, uint32_t to) {
+  const bool from_gpu = is_gpu_task(graph.kind[from]);
+  const bool to_gpu = is_gpu_task(graph.kind[to]);
+  if (from_gpu && to_gpu) return "between streams";
+  if (to_gpu) return "launch";
+  return from_gpu ? "synchronisation" : "between threads";
+}
+
 }  // namespace
 
 int64_t collective_bytes(const EventTable& table, const CollectiveDetail& collective) {
@@ -75,23 +88,25 @@ void add_critical_path(const ExecGraph& graph, uint32_t rank_index, const Critic
   options.arrows.clear();
   options.critical.assign(rank.table->size(), 0);
   uint32_t previous = kNoIndex;
-  for (const PathPiece& piece : path.pieces) {
-    const bool own = piece.task >= rank.first_task && piece.task < rank.end_task;
-    const uint32_t row = own ? graph.event[piece.task] : kNoIndex;
-    if (row == kNoIndex || piece.edge != kNoIndex) continue;
+  for (uint32_t task : path.tasks) {
+    const bool own = task >= rank.first_task && task < rank.end_task;
+    const uint32_t row = own ? graph.event[task] : kNoIndex;
+    if (row == kNoIndex) continue;
     options.critical[row] = 1;
-    if (previous != kNoIndex && graph.processor[previous] != graph.processor[piece.task]) {
+    if (previous != kNoIndex && leads_elsewhere(graph, previous, task)) {
       RowArrow arrow;
       arrow.from_row = graph.event[previous];
       arrow.to_row = row;
-      // A launch leads to its kernel from its start, other pieces from their end.
-      arrow.to_ns = graph.measured_start_ns[piece.task];
+      // The return from a synchronise lies at the end of its row, where the work that it waited for lets it go on.
+      const bool returns = graph.kind[task] == TaskKind::kSyncReturn;
+      arrow.to_ns = returns ? rank.table->end_ns(row) : graph.measured_start_ns[task];
+      // A launch leads to its kernel from its start, other tasks from their end.
       arrow.from_ns = std::min(measured_end_ns(graph, rank, previous), arrow.to_ns);
       arrow.from_ns = std::max(arrow.from_ns, graph.measured_start_ns[previous]);
-      arrow.label = path_cause_name(piece.cause);
+      arrow.label = arrow_label(graph, previous, task);
       options.arrows.push_back(std::move(arrow));
     }
-    previous = piece.task;
+    previous = task;
   }
 }
 

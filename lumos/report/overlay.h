@@ -20,8 +20,9 @@ std::vector<CounterCurve> counter_curves(const EventTable& table, Window window)
 /// Bytes that a collective moves by its metadata: the larger of input and output. 0 where the trace does not tell.
 int64_t collective_bytes(const EventTable& table, const CollectiveDetail& collective);
 
-/// Marks the rows of rank `rank_index` on `path`, and leads from each to the next where the path changes thread or
-/// stream. Times are those of `table`, the rank's measured table; `arrows` and `critical` of `options` are replaced.
+/// Marks the rows of rank `rank_index` whose tasks are on `path`, launches and waits among them, and leads from each to
+/// the next where the path changes thread or stream. Times are those of `table`, the rank's measured table; `arrows`
+/// and `critical` of `options` are replaced.
 void add_critical_path(const ExecGraph& graph, uint32_t rank_index, const CriticalPath& path, ChromeOptions& options);
 
 }  // namespace lumos

@@ -12,14 +12,16 @@ TEST(Overlay, MarksThePathAndLeadsAcrossProcessors) {
   const ExecGraph graph = small_step();
   ChromeOptions options;
   add_critical_path(graph, 0, critical_path(graph, simulate(graph), 0, graph.ranks[0].steps[0]), options);
-  // The step's own time, the operator, the kernel and the collective; neither the second launch nor the wait itself.
-  EXPECT_EQ(options.critical, (std::vector<uint8_t>{1, 1, 0, 0, 0, 1, 1}));
+  // All but the second launch, which nothing waited for.
+  EXPECT_EQ(options.critical, (std::vector<uint8_t>{1, 1, 1, 0, 1, 1, 1}));
   ASSERT_EQ(options.arrows.size(), 3u);
-  EXPECT_EQ(options.arrows[0].from_row, 1u);
+  EXPECT_EQ(options.arrows[0].from_row, 2u);
   EXPECT_EQ(options.arrows[0].to_row, 5u);
+  EXPECT_EQ(options.arrows[0].label, "launch");
   EXPECT_EQ(options.arrows[1].from_ns, 1850);
   EXPECT_EQ(options.arrows[1].to_ns, 1900);
-  EXPECT_EQ(options.arrows[2].to_row, 0u);
+  EXPECT_EQ(options.arrows[2].to_row, 4u);
+  EXPECT_EQ(options.arrows[2].to_ns, 2600);
 }
 
 TEST(Overlay, CurvesStartAndEndWithTheWindow) {

@@ -35,16 +35,6 @@ std::string communication_label(const ExecGraph& graph, uint32_t task) {
   return group.empty() ? what : fmt::format("{}, group {}", what, group);
 }
 
-std::string task_label(const ExecGraph& graph, const PathPiece& piece) {
-  const uint32_t row = graph.event[piece.task];
-  if (piece.cause == PathCause::kCommunication) return communication_label(graph, piece.task);
-  if (row == kNoIndex) return "";
-  const EventTable& table = *graph.ranks[rank_index_of(graph, piece.task)].table;
-  const std::string name =
-      is_gpu_task(graph.kind[piece.task]) ? short_kernel_name(table.name_of(row)) : std::string(table.name_of(row));
-  return piece.cause == PathCause::kWaitForRank ? rank_label(graph, piece.task) + ": " + name : name;
-}
-
 std::string cause_label(const ExecGraph& graph, const PathPiece& piece) {
   if (piece.cause == PathCause::kCommunication) return communication_label(graph, piece.task);
   if (piece.cause == PathCause::kWaitForRank) return rank_label(graph, piece.task);
@@ -112,18 +102,30 @@ void write_shares(JsonWriter& json, std::string_view name, const std::vector<Pat
 void write_piece(JsonWriter& json, const ExecGraph& graph, const CriticalPath& path, const PathPiece& piece) {
   json.begin_object().member("from_ns", piece.from_ns - path.window.start_ns);
   json.member("length_ns", piece.length_ns()).member("cause", path_cause_name(piece.cause));
-  json.member("name", task_label(graph, piece));
+  json.member("name", piece_label(graph, piece));
   json.member("rank", graph.ranks[rank_index_of(graph, piece.task)].rank).end_object();
 }
 
 }  // namespace
+
+std::string piece_label(const ExecGraph& graph, const PathPiece& piece) {
+  const uint32_t row = graph.event[piece.task];
+  if (piece.cause == PathCause::kCommunication) return communication_label(graph, piece.task);
+  if (row == kNoIndex) {
+    return piece.cause == PathCause::kWaitForRank ? rank_label(graph, piece.task) + ": untraced host time" : "";
+  }
+  const EventTable& table = *graph.ranks[rank_index_of(graph, piece.task)].table;
+  const std::string name =
+      is_gpu_task(graph.kind[piece.task]) ? short_kernel_name(table.name_of(row)) : std::string(table.name_of(row));
+  return piece.cause == PathCause::kWaitForRank ? rank_label(graph, piece.task) + ": " + name : name;
+}
 
 std::vector<PathShare> path_by_cause(const ExecGraph& graph, const CriticalPath& path) {
   return shares(graph, path, cause_label);
 }
 
 std::vector<PathShare> path_by_task(const ExecGraph& graph, const CriticalPath& path) {
-  return shares(graph, path, task_label);
+  return shares(graph, path, piece_label);
 }
 
 std::string critical_path_text(const ExecGraph& graph, uint32_t rank_index, const Step& step, const CriticalPath& path,

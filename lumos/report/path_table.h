@@ -18,6 +18,10 @@ struct PathShare {
   uint64_t pieces = 0;
 };
 
+/// The name of the task of a piece, as the table by task has it: collective and group, kernel, operator, call; empty
+/// for untraced host time.
+std::string piece_label(const ExecGraph& graph, const PathPiece& piece);
+
 /// Time by cause, communication split by collective and group, waiting split by rank; largest first.
 std::vector<PathShare> path_by_cause(const ExecGraph& graph, const CriticalPath& path);
 /// Time by cause and name of the task; largest first.

@@ -1,4 +1,4 @@
-#include "lumos/report/replayed_trace.h"
+#include "lumos/report/trace_files.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,18 +12,18 @@
 namespace lumos {
 namespace {
 
-class ReplayedTrace : public testing::Test {
+class TraceFiles : public testing::Test {
  protected:
-  ReplayedTrace() { std::filesystem::create_directory(folder_); }
-  ~ReplayedTrace() override { std::filesystem::remove_all(folder_); }
+  TraceFiles() { std::filesystem::create_directory(folder_); }
+  ~TraceFiles() override { std::filesystem::remove_all(folder_); }
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
  private:
   const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("replayed_trace." + std::to_string(getpid()));
+      std::filesystem::temp_directory_path() / ("trace_files." + std::to_string(getpid()));
 };
 
-TEST_F(ReplayedTrace, ReadsBackAsTheSimulatedStep) {
+TEST_F(TraceFiles, ReadsBackAsTheSimulatedStep) {
   const ExecGraph graph = small_step();
   const auto files = write_replayed_trace(graph, simulate(graph), path("out.json.gz"));
   ASSERT_TRUE(files) << files.error().message;
@@ -38,7 +38,7 @@ TEST_F(ReplayedTrace, ReadsBackAsTheSimulatedStep) {
   }
 }
 
-TEST_F(ReplayedTrace, SeveralRanksGetAFileEachOrOneForPerfetto) {
+TEST_F(TraceFiles, SeveralRanksGetAFileEachOrOneForPerfetto) {
   ExecGraph graph = small_step();
   graph.ranks.push_back(graph.ranks[0]);
   graph.ranks[1].rank = 3;

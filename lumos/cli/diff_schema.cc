@@ -1,0 +1,42 @@
+#include "lumos/cli/diff_schema.h"
+
+namespace lumos {
+
+const std::string_view kDiffSchema = R"json({
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "lumos.diff.v1",
+  "title": "What lumos diff --json prints",
+  "description": "Milliseconds per step: means over the chosen steps of a rank, and over the ranks. The differences of by_label and of by_name each sum to difference_ms.",
+  "type": "object",
+  "required": ["schema", "a", "b", "difference_ms", "by_label", "by_name"],
+  "properties": {
+    "schema": {"const": "lumos.diff.v1"},
+    "a": {"$ref": "#/$defs/side"},
+    "b": {"$ref": "#/$defs/side"},
+    "difference_ms": {"type": "number", "description": "b minus a"},
+    "by_label": {"type": "array", "items": {"$ref": "#/$defs/line"}},
+    "by_name": {"type": "array", "items": {"$ref": "#/$defs/line"}}
+  },
+  "$defs": {
+    "side": {
+      "type": "object",
+      "required": ["name", "step_ms"],
+      "properties": {"name": {"type": "string"}, "step_ms": {"type": "number", "minimum": 0}}
+    },
+    "line": {
+      "type": "object",
+      "required": ["owner", "label", "a_ms", "b_ms", "difference_ms"],
+      "properties": {
+        "owner": {"enum": ["compute", "communication", "host", "idle"]},
+        "label": {"type": "string", "description": "kernel family, collective and group, or host operator"},
+        "name": {"type": "string", "description": "the kernel, in by_name"},
+        "a_ms": {"type": "number", "minimum": 0},
+        "b_ms": {"type": "number", "minimum": 0},
+        "difference_ms": {"type": "number"}
+      }
+    }
+  }
+}
+)json";
+
+}  // namespace lumos

@@ -1,0 +1,120 @@
+#include "lumos/cli/report.h"
+
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "lumos/base/file.h"
+#include "lumos/base/json_value.h"
+#include "lumos/cli/find_step.h"
+#include "lumos/cli/read_arguments.h"
+#include "lumos/report/page.h"
+#include "lumos/sim/simulate.h"
+
+namespace lumos {
+
+namespace {
+
+constexpr uintmax_t kLargestPrediction = 16 << 20;  // Traces are larger; small ones are told apart by content.
+
+struct ReportArguments {
+  ReadArguments read;
+  std::string out;
+  std::string against;
+  int64_t rank = -1;
+  int64_t step = -1;
+};
+
+/// What `lumos predict --json` printed.
+Result<PageComparison> read_prediction(const std::string& path, const std::string& text) {
+  const Value root = TRY(parse_json(text, path));
+  const ValueView predicted = ValueView(root, path).at("predicted");
+  const ValueView breakdown = predicted.at("breakdown");
+  PageComparison comparison;
+  comparison.name = "predicted";
+  comparison.source = path;
+  comparison.step_ms = TRY(predicted.at("step_ms").as_double());
+  comparison.breakdown.exposed_compute = TRY(breakdown.at("exposed_compute_ms").as_double());
+  comparison.breakdown.overlapped = TRY(breakdown.at("overlapped_ms").as_double());
+  comparison.breakdown.exposed_comm = TRY(breakdown.at("exposed_comm_ms").as_double());
+  comparison.breakdown.other = TRY(breakdown.at("other_ms").as_double());
+  return comparison;
+}
+
+Result<PageComparison> compare_with_run(const ReportArguments& arguments, const ExecGraph& graph, Console& console) {
+  ReadArguments read = arguments.read;
+  read.paths = {arguments.against};
+  const LinkedJob job = TRY(load_for(read, BuildOptions{}, console));
+  const ExecGraph& other = job.linked.graph;
+  ReplayResultOptions options;
+  options.threads = static_cast<int>(arguments.read.threads);
+  options.clock_offset_ns = job.clock_offsets_ns();
+  const ReplayResult result = replay_result(other, simulate(other), options);
+  PageComparison comparison;
+  comparison.name = "other run";
+  comparison.source = arguments.against;
+  comparison.step_ms = result.measured_ms;
+  comparison.breakdown = result.measured;
+  comparison.diff = diff(measured_side(graph, "here"), measured_side(other, arguments.against));
+  return comparison;
+}
+
+/// A prediction is a small JSON object; whatever is none is read as traces.
+Result<PageComparison> compare(const ReportArguments& arguments, const ExecGraph& graph, Console& console) {
+  std::error_code error;
+  const auto size_bytes = std::filesystem::file_size(arguments.against, error);
+  if (!error && size_bytes <= kLargestPrediction) {
+    const std::string text = TRY(read_file(arguments.against));
+    if (text.find("\"lumos.predict.v") != std::string::npos) return read_prediction(arguments.against, text);
+  }
+  return compare_with_run(arguments, graph, console);
+}
+
+Status run(const ReportArguments& arguments, Console& console) {
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const ExecGraph& graph = job.linked.graph;
+  const Timeline timeline = simulate(graph);
+  ReplayResultOptions options;
+  options.threads = static_cast<int>(arguments.read.threads);
+  options.clock_offset_ns = job.clock_offsets_ns();
+  const ReplayResult result = replay_result(graph, timeline, options);
+  PageInput input{job, timeline, result, 0, 0, std::nullopt, options.threads};
+  input.rank_index = TRY(find_rank(graph, arguments.rank));
+  input.step = TRY(find_step(graph, input.rank_index, arguments.step));
+  if (!arguments.against.empty()) input.comparison = TRY(compare(arguments, graph, console));
+  return write_file(arguments.out, report_page(input));
+}
+
+}  // namespace
+
+Command report_command() {
+  auto arguments = std::make_shared<ReportArguments>();
+  Command command;
+  command.name = "report";
+  command.summary = "Write one HTML file that shows the steps of a job";
+  command.description =
+      "Shows step times, breakdown and utilisation measured and replayed, the streams of all ranks with what each task "
+      "waited for, the critical path, kernels, collectives, and how far the replay is from the measurement. The file "
+      "holds all it needs: it opens without a network, and its tables and drawings without script. With --against, "
+      "another run or what 'lumos predict --json' printed stands beside it.";
+  command.example = "lumos report traces/ --out report.html";
+  command.options = {
+      {"--out", "FILE.html", "Where to write; '-' is stdout", &arguments->out, true, {}, Completion::kFile},
+      {"--against",
+       "PATH",
+       "Another run (a trace or a folder of traces) or a prediction to compare with",
+       &arguments->against,
+       false,
+       {},
+       Completion::kFile},
+      {"--rank", "N", "The rank whose kernels, collectives and critical path are shown; the lowest by default",
+       &arguments->rank},
+      {"--step", "N", "The step, by the number in its name; the chosen one of median length by default",
+       &arguments->step},
+  };
+  add_read_options(command, arguments->read);
+  command.run = [arguments](Console& console) { return run(*arguments, console); };
+  return command;
+}
+
+}  // namespace lumos
