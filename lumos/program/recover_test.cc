@@ -61,6 +61,31 @@ TEST(Recover, OneMicrobatchIsEnough) {
   expect_whole_program(shape);
 }
 
+TEST(Recover, TellsWhatIsComputedAgainFromItsBackward) {
+  TestTraceShape shape;
+  shape.recompute = true;
+  const auto table = TestTrace(shape).table();
+  const RecoveredRank rank = recover(*table, {});
+  EXPECT_EQ(rank.layers_per_chunk, shape.layers);
+  EXPECT_EQ(rank.microbatches, shape.microbatches);
+  // Each attention kernel runs in its forward, and again before its backward.
+  const auto attend = labels_of(*table, rank, "attend");
+  const auto backward = labels_of(*table, rank, "attend_bwd");
+  const int layers = shape.layers;
+  ASSERT_EQ(attend.size(), size_t(2 * shape.steps * shape.microbatches * layers));
+  ASSERT_EQ(backward.size(), attend.size() / 2);
+  for (int i = 0; i < static_cast<int>(backward.size()); ++i) {
+    const int microbatch = i / layers % shape.microbatches, layer = layers - 1 - i % layers;
+    const Label& again = attend[static_cast<size_t>(2 * (i / layers) * layers + layers + i % layers)];
+    EXPECT_EQ(again.phase, Phase::kRecompute);
+    EXPECT_EQ(again.layer, layer);
+    EXPECT_EQ(again.microbatch, microbatch);
+    EXPECT_EQ(backward[i].phase, Phase::kBackward);
+    EXPECT_EQ(backward[i].layer, layer);
+    EXPECT_EQ(backward[i].microbatch, microbatch);
+  }
+}
+
 TEST(Recover, NumbersLayersOverTheWholeModel) {
   const auto table = TestTrace({}).table();
   RecoverHints hints;

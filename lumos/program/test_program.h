@@ -16,6 +16,7 @@ struct TestTraceShape {
   int layers = 4;
   bool annotations = true;
   bool sequence_numbers = true;
+  bool recompute = false;  ///< every layer is checkpointed
 };
 
 class TestTrace {
@@ -71,6 +72,10 @@ class TestTrace {
     const uint32_t window =
         shape_.annotations ? row(EventKind::kAnnotation, "ProfilerStep#" + std::to_string(step), 0, begin_ns, 0) : 0;
     for (int m = 0; m < shape_.microbatches; ++m) {
+      if (shape_.recompute) {
+        add_checkpointed_microbatch();
+        continue;
+      }
       const int64_t first = sequence_;
       launch(0, "aten::embedding", "embedding", sequence_++);
       for (int layer = 0; layer < shape_.layers; ++layer)
@@ -87,6 +92,50 @@ class TestTrace {
     host_ns_ += 1'000;
   }
 
+  /// An operator around whatever `inside` launches.
+  template <class Inside>
+  void around(uint32_t thread, const std::string& op, int64_t sequence, const Inside& inside) {
+    const uint32_t row_of_op = row(EventKind::kCpuOp, op, thread, host_ns_, 0);
+    if (sequence >= 0) {
+      OpDetail detail;
+      detail.sequence = sequence;
+      table_.detail[row_of_op] = static_cast<uint32_t>(table_.ops.size());
+      table_.ops.push_back(detail);
+    }
+    const int64_t begin_ns = host_ns_;
+    host_ns_ += 1'000;
+    inside();
+    table_.dur_ns[row_of_op] = host_ns_ - begin_ns;
+    host_ns_ += 1'000;
+  }
+
+  /// Forward without numbers inside of each checkpoint; backward runs the forward again, numbered on the autograd
+  /// thread, and then its gradients.
+  void add_checkpointed_microbatch() {
+    constexpr const char* kKernels[] = {"norm", "gemm_a", "attend", "gemm_b"};
+    const int64_t first = sequence_;
+    launch(0, "aten::embedding", "embedding", sequence_++);
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      around(0, "CheckpointFunction", sequence_++, [&] {
+        for (const char* kernel : kKernels) launch(0, std::string("op_") + kernel, kernel, -1);
+      });
+    }
+    launch(0, "aten::loss", "loss", sequence_++);
+    launch(1, "autograd::engine::evaluate_function: Backward", "loss_bwd", sequence_ - 1);
+    for (int layer = shape_.layers - 1; layer >= 0; --layer) {
+      const int64_t own = first + 1 + layer;
+      around(1, "autograd::engine::evaluate_function: CheckpointFunctionBackward", own, [&] {
+        around(1, "CheckpointFunctionBackward", own, [&] {
+          const int64_t inner = inner_sequence_;
+          for (const char* kernel : kKernels) launch(1, std::string("op_") + kernel, kernel, inner_sequence_++);
+          for (int k = 3; k >= 0; --k)
+            launch(1, "autograd::engine::evaluate_function: Backward", std::string(kKernels[k]) + "_bwd", inner + k);
+        });
+      });
+    }
+    launch(1, "autograd::engine::evaluate_function: Backward", "embedding_bwd", first);
+  }
+
   std::string backward_name(int64_t index) const {
     if (index == 0) return "embedding_bwd";
     if (index == 4 * shape_.layers + 1) return "loss_bwd";
@@ -101,6 +150,7 @@ class TestTrace {
   int64_t gpu_ns_ = 0;
   int64_t correlation_ = 0;
   int64_t sequence_ = 10;
+  int64_t inner_sequence_ = 10;  ///< of the autograd thread, which counts for itself
 };
 
 }  // namespace lumos
