@@ -6,6 +6,7 @@
 
 #include "lumos/model/parameters.h"
 #include "lumos/program/draw.h"
+#include "lumos/program/meetings.h"
 
 namespace lumos {
 namespace {
@@ -272,138 +273,6 @@ class StagePlanner {
   uint32_t donor_ = 0, first_ = 0, last_ = 0;
 };
 
-/// Joins the kernels of different stages that carry the same tensors, and the collectives that span stages.
-class MeetingPlanner {
- public:
-  MeetingPlanner(const Recovery& recovery, const Job& target, const Network& network, Draw& draw, LowerPlan& plan)
-      : recovery_(recovery), target_(target), network_(network), draw_(draw), plan_(plan) {
-    collect_samples();
-  }
-
-  /// `actions[s][b]`: what the b-th placed block of stage s exchanges, or the pass that begins with it; else nullptr.
-  void run(const std::vector<std::vector<const Action*>>& actions) {
-    for (size_t s = 0; s < plan_.ranks.size(); ++s) {
-      std::map<CommScope, uint32_t> ordinal;
-      for (size_t b = 0; b < plan_.ranks[s].blocks.size(); ++b) {
-        const Action* action = actions[s][b];
-        const bool exchange = action && action->kind == ActionKind::kExchange;
-        add_block(s, plan_.ranks[s].blocks[b], exchange ? action : nullptr, ordinal);
-      }
-    }
-    for (size_t s = 0; s < plan_.ranks.size(); ++s) {
-      for (size_t b = 0; b < plan_.ranks[s].blocks.size(); ++b) {
-        const Action* action = actions[s][b];
-        if (action && action->kind != ActionKind::kExchange) add_needs(s, *action, plan_.ranks[s].blocks[b]);
-      }
-    }
-  }
-
- private:
-  void collect_samples() {
-    for (size_t r = 0; r < recovery_.transfers.size(); ++r)
-      for (const Transfer& transfer : recovery_.transfers[r].transfers)
-        samples_[transfer.scope].push_back(transfer.transfer_ns);
-  }
-
-  void add_block(size_t stage, PlacedBlock& placed, const Action* action, std::map<CommScope, uint32_t>& ordinal) {
-    const RankProgram& rank = recovery_.program.ranks[placed.rank];
-    const RankTransfers& transfers = recovery_.transfers[placed.rank];
-    const Block& block = rank.blocks[placed.block];
-    placed.meeting_begin = static_cast<uint32_t>(plan_.meeting_of.size());
-    for (uint32_t l = block.launch_begin; l < block.launch_end; ++l) {
-      const uint32_t row = rank.recovered.list.launches[l].gpu_row;
-      const uint32_t index = transfers.of_row[row];
-      if (index == kNoIndex) continue;
-      const Transfer& transfer = transfers.transfers[index];
-      if (transfer.scope == CommScope::kPipeline) {
-        plan_.meeting_of.push_back({row, action ? exchange_meeting(stage, *action, transfer) : kDropped});
-      } else if (transfer.scope == CommScope::kEmbedding) {
-        const bool takes_part = plan_.ranks.size() > 1 && (stage == 0 || stage + 1 == plan_.ranks.size());
-        plan_.meeting_of.push_back({row, takes_part ? group_meeting(transfer, ordinal[transfer.scope]++) : kDropped});
-      } else if (transfer.scope == CommScope::kModel && plan_.ranks.size() > 1) {
-        plan_.meeting_of.push_back({row, group_meeting(transfer, ordinal[transfer.scope]++)});
-      }
-    }
-    placed.meeting_end = static_cast<uint32_t>(plan_.meeting_of.size());
-  }
-
-  /// The first block of a pass waits for the tensor that the pass begins with, if another stage made it.
-  void add_needs(size_t stage, const Action& pass, PlacedBlock& placed) {
-    const auto stages = static_cast<int>(plan_.ranks.size());
-    const int virtual_stage = pass.chunk * stages + static_cast<int>(stage);
-    const bool backward = pass.kind == ActionKind::kBackward;
-    const int producer = backward ? virtual_stage : virtual_stage - 1;
-    placed.needs_begin = static_cast<uint32_t>(plan_.needs.size());
-    auto found = tensor_meetings_.find({pass.microbatch, static_cast<int16_t>(producer), backward});
-    if (found != tensor_meetings_.end()) plan_.needs.push_back(found->second);
-    placed.needs_end = static_cast<uint32_t>(plan_.needs.size());
-  }
-
-  uint32_t group_meeting(const Transfer& transfer, uint32_t ordinal) {
-    auto [found, fresh] =
-        group_meetings_.try_emplace({transfer.scope, ordinal}, static_cast<uint32_t>(plan_.meeting_ns.size()));
-    if (fresh)
-      plan_.meeting_ns.push_back(changed_ns(transfer, 0, recovery_.job.pipeline_model_parallel_size - 1, 0,
-                                            target_.pipeline_model_parallel_size - 1));
-    return found->second;
-  }
-
-  /// Kernels that share a tensor meet; the first of them to be planned opens the meeting.
-  uint32_t exchange_meeting(size_t stage, const Action& action, const Transfer& transfer) {
-    auto key = [](const Tensor& tensor) {
-      return std::tuple(tensor.microbatch, tensor.virtual_stage, tensor.backward);
-    };
-    uint32_t meeting = kNoIndex;
-    auto each = [&](auto&& visit) {
-      for (const Tensor& tensor : action.sends) visit(tensor);
-      for (const Tensor& tensor : action.receives) visit(tensor);
-    };
-    each([&](const Tensor& tensor) {
-      if (auto found = tensor_meetings_.find(key(tensor)); found != tensor_meetings_.end()) meeting = found->second;
-    });
-    if (meeting == kNoIndex) {
-      meeting = static_cast<uint32_t>(plan_.meeting_ns.size());
-      const auto peer = peer_of(static_cast<int64_t>(stage), action);
-      const int64_t base_last = recovery_.job.pipeline_model_parallel_size - 1;
-      plan_.meeting_ns.push_back(
-          changed_ns(transfer, 0, std::min<int64_t>(1, base_last), static_cast<int64_t>(stage), peer));
-    }
-    each([&](const Tensor& tensor) { tensor_meetings_.try_emplace(key(tensor), meeting); });
-    return meeting;
-  }
-
-  int64_t peer_of(int64_t stage, const Action& action) const {
-    const Tensor& tensor = action.sends.empty() ? action.receives.front() : action.sends.front();
-    const auto stages = static_cast<int64_t>(plan_.ranks.size());
-    const int64_t producer = tensor.virtual_stage % stages;
-    return producer == stage ? (producer + 1) % stages : producer;
-  }
-
-  /// A measured transfer of the same kind, changed as the model says for the new bytes and places.
-  int64_t changed_ns(const Transfer& like, int64_t old_stage, int64_t old_peer, int64_t new_stage, int64_t new_peer) {
-    const std::vector<int64_t>& samples = samples_.at(like.scope);
-    const int64_t measured = like.scope == CommScope::kPipeline ? draw_.pick(samples) : like.transfer_ns;
-    const double old_bytes = like.bytes > 0 && like.scope != CommScope::kPipeline
-                                 ? static_cast<double>(like.bytes)
-                                 : expected_bytes(recovery_.job, like.scope, like.kind);
-    const double new_bytes = old_bytes * expected_bytes(target_, like.scope, like.kind) /
-                             expected_bytes(recovery_.job, like.scope, like.kind);
-    const double before =
-        transfer_us(network_, like.kind, old_bytes, span_of(recovery_.job, like.scope, old_stage, old_peer));
-    const double after = transfer_us(network_, like.kind, new_bytes, span_of(target_, like.scope, new_stage, new_peer));
-    return before > 0 ? static_cast<int64_t>(static_cast<double>(measured) * after / before) : measured;
-  }
-
-  const Recovery& recovery_;
-  const Job& target_;
-  const Network& network_;
-  Draw& draw_;
-  LowerPlan& plan_;
-  std::map<CommScope, std::vector<int64_t>> samples_;
-  std::map<std::tuple<int16_t, int16_t, bool>, uint32_t> tensor_meetings_;
-  std::map<std::pair<CommScope, uint32_t>, uint32_t> group_meetings_;
-};
-
 }  // namespace
 
 ScheduleShape schedule_shape(const Job& job) {
@@ -492,8 +361,7 @@ Result<LowerPlan> plan_step(const Recovery& recovery, const Job& target, const N
       actions[s].push_back(begin == -1  ? nullptr
                            : begin >= 0 ? &exchanges[s][static_cast<size_t>(begin)]
                                         : &schedule[s][static_cast<size_t>(-2 - begin)]);
-  Draw draw(seed ^ 0x5bd1e995);
-  MeetingPlanner(recovery, target, network, draw, plan).run(actions);
+  plan_meetings(recovery, target, network, seed, actions, plan);
   return plan;
 }
 
