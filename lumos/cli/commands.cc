@@ -21,10 +21,10 @@ namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      inspect_command(), replay_command(),     report_command(),    critical_path_command(), diff_command(),
-      link_command(),    stragglers_command(), predict_command(),   estimate_command(),      calibrate_command(),
-      convert_command(), export_command(),     demo_command(),      completion_command(),    schemas_command(),
-      reference_command(),
+      inspect_command(),  replay_command(),     report_command(),     critical_path_command(),
+      diff_command(),     link_command(),       stragglers_command(), predict_command(),
+      estimate_command(), calibrate_command(),  convert_command(),    export_command(),
+      demo_command(),     completion_command(), schemas_command(),    reference_command(),
   };
 }
 
