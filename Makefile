@@ -35,6 +35,9 @@ dist:
 # Replays every trace under $LUMOS_DATA/traces and rewrites docs/accuracy.md.
 accuracy: build
 	@scripts/accuracy $(BUILD)/lumos
+	@scripts/accuracy-models $(BUILD)/lumos
+	@scripts/score-dependencies $(BUILD)/lumos
+	@scripts/accuracy-link --lumos $(BUILD)/lumos
 
 bench:
 	@scripts/install-deps test

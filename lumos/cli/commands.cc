@@ -1,10 +1,12 @@
 // The command table: one line per command.
+#include "lumos/cli/calibrate.h"
 #include "lumos/cli/command.h"
 #include "lumos/cli/completion.h"
 #include "lumos/cli/convert.h"
 #include "lumos/cli/critical_path.h"
 #include "lumos/cli/demo.h"
 #include "lumos/cli/diff.h"
+#include "lumos/cli/estimate.h"
 #include "lumos/cli/export.h"
 #include "lumos/cli/help.h"
 #include "lumos/cli/inspect.h"
@@ -19,9 +21,10 @@ namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      inspect_command(), replay_command(),     report_command(),  critical_path_command(), diff_command(),
-      link_command(),    stragglers_command(), predict_command(), convert_command(),       export_command(),
-      demo_command(),    completion_command(), schemas_command(), reference_command(),
+      inspect_command(),  replay_command(),     report_command(),     critical_path_command(),
+      diff_command(),     link_command(),       stragglers_command(), predict_command(),
+      estimate_command(), calibrate_command(),  convert_command(),    export_command(),
+      demo_command(),     completion_command(), schemas_command(),    reference_command(),
   };
 }
 

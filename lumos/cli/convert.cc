@@ -48,7 +48,7 @@ Result<std::vector<EventTable>> measured_tables(const ReadArguments& arguments, 
   if (arguments.paths.size() != 1 || !is_graph_file(arguments.paths[0])) {
     return TRY(read_for(arguments, console)).tables;
   }
-  const Job job = TRY(load_for(arguments, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments, BuildOptions{}, console));
   std::vector<EventTable> tables;
   for (const RankTasks& rank : job.linked.graph.ranks) tables.push_back(*rank.table);
   return tables;
@@ -70,7 +70,7 @@ Result<std::vector<std::string>> convert_measured(const ConvertArguments& argume
 }
 
 Result<std::vector<std::string>> convert_replayed(const ConvertArguments& arguments, Console& console) {
-  const Job job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const ExecGraph& graph = job.linked.graph;
   const Timeline timeline = simulate(graph);
   Anonymiser anonymiser;

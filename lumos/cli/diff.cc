@@ -45,7 +45,7 @@ DiffSide replayed_side(Run& run, std::string name) {
 Result<Run> load_run(const DiffArguments& arguments, const std::string& path, Console& console) {
   ReadArguments one = arguments.read;
   one.paths = {path};
-  Job job = TRY(load_for(one, BuildOptions{}, console));
+  LinkedJob job = TRY(load_for(one, BuildOptions{}, console));
   return Run{std::move(job.linked.graph), {}};
 }
 

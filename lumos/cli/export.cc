@@ -16,7 +16,7 @@ struct ExportArguments {
 };
 
 Status run(const ExportArguments& arguments, Console& console) {
-  const Job job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const ExecGraph& graph = job.linked.graph;
   for (const std::string& file : TRY(write_csv_files(graph, simulate(graph), arguments.folder))) {
     console.print(file + "\n");

@@ -20,7 +20,7 @@ struct LinkArguments {
 };
 
 Status run(const LinkArguments& arguments, Console& console) {
-  const Job job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   if (!arguments.out.empty()) TRY_STATUS(write_graph_file(job, arguments.out));
   const LinkReport report = link_report(job);
   console.print(arguments.json ? link_json(report) + "\n" : link_text(report));

@@ -19,7 +19,7 @@ struct PredictArguments {
 };
 
 /// What the traces cannot show, said beside the number.
-std::vector<std::string> warnings_of(const Job& job) {
+std::vector<std::string> warnings_of(const LinkedJob& job) {
   std::vector<std::string> warnings;
   const MatchCounts& counts = job.matches.counts;
   if (counts.refused > 0) {
@@ -41,7 +41,7 @@ Status run(const PredictArguments& arguments, Console& console) {
   std::vector<Scale> scales;
   for (const std::string& text : arguments.scales) scales.push_back(TRY(parse_scale(text)));
   if (scales.empty()) return fail(ErrorKind::kUsage, "predict: say what changes, as in --scale kernel:.*gemm.*=0.5");
-  const Job job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const ScaledGraph changed = TRY(scale_graph(job, scales));
   PredictResult result = predict_result(job.linked.graph, changed.graph, static_cast<int>(arguments.read.threads));
   for (const ScaleMatch& match : changed.matches) result.changes.push_back({match.text, match.tasks, match.time_ms});

@@ -50,13 +50,13 @@ Result<TraceSet> read_for(const ReadArguments& arguments, Console& console) {
   return set;
 }
 
-Result<Job> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console) {
+Result<LinkedJob> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console) {
   JobOptions options;
   options.read = TRY(read_options(arguments));
   options.build = build;
   Progress progress;
   progress.show("reading and linking traces");
-  Job job = TRY(load_job(arguments.paths, options));
+  LinkedJob job = TRY(load_job(arguments.paths, options));
   note_failures(job.failures, console);
   return job;
 }

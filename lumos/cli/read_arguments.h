@@ -22,7 +22,7 @@ void add_read_options(Command& command, ReadArguments& arguments);
 
 /// Reads, builds and links the job: from traces, or from the one graph file that the paths name. Files that fail while
 /// others can be read are noted on the console and in the result.
-Result<Job> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console);
+Result<LinkedJob> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console);
 
 /// Reads the traces. Files that fail while others can be read are noted on the console and in the result.
 Result<TraceSet> read_for(const ReadArguments& arguments, Console& console);

@@ -31,7 +31,7 @@ Status run(const ReplayArguments& arguments, Console& console) {
   if (!arguments.steps.empty()) range = TRY(parse_step_range(arguments.steps));
   BuildOptions build;
   build.inter_stream = !arguments.no_inter_stream;
-  Job job = TRY(load_for(arguments.read, build, console));
+  LinkedJob job = TRY(load_for(arguments.read, build, console));
   ExecGraph& graph = job.linked.graph;
   if (range) TRY_STATUS(choose_steps(graph, *range));
   const bool strict = arguments.residuals == "drop";

@@ -44,7 +44,7 @@ Result<PageComparison> read_prediction(const std::string& path, const std::strin
 Result<PageComparison> compare_with_run(const ReportArguments& arguments, const ExecGraph& graph, Console& console) {
   ReadArguments read = arguments.read;
   read.paths = {arguments.against};
-  const Job job = TRY(load_for(read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(read, BuildOptions{}, console));
   const ExecGraph& other = job.linked.graph;
   ReplayResultOptions options;
   options.threads = static_cast<int>(arguments.read.threads);
@@ -71,7 +71,7 @@ Result<PageComparison> compare(const ReportArguments& arguments, const ExecGraph
 }
 
 Status run(const ReportArguments& arguments, Console& console) {
-  const Job job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const ExecGraph& graph = job.linked.graph;
   const Timeline timeline = simulate(graph);
   ReplayResultOptions options;

@@ -4,6 +4,7 @@
 
 #include "lumos/graph/constants.h"
 #include "lumos/graph/first_wave.h"
+#include "lumos/graph/full_gpu.h"
 #include "lumos/graph/graph_draft.h"
 #include "lumos/graph/rank_programs.h"
 #include "lumos/graph/rank_steps.h"
@@ -69,7 +70,8 @@ class Assembly {
       task.kind = segment.is_call ? TaskKind::kCall : TaskKind::kHost;
       task.duration_ns = segment.end_ns - segment.start_ns;
       task.measured_start_ns = segment.start_ns;
-      // Time before a thread's first event, and waits for what the trace does not show, are no work: they stay as they are.
+      // Time before a thread's first event, and waits for what the trace does not show, are no work: they stay as they
+      // are.
       if (i == t.first_segment && segment.row == kNoIndex) task.kind = TaskKind::kGap;
       if (sync != kNoIndex && waits_unseen(p_.sync_calls[sync], task.duration_ns)) task.kind = TaskKind::kGap;
       if (sync != kNoIndex) task.duration_ns = entering_ns(p_.sync_calls[sync], task.duration_ns);
@@ -107,7 +109,8 @@ class Assembly {
   }
 
   bool waits_unseen(const SyncCall& sync, int64_t measured_ns) const {
-    return !sync.waited && p_.host.calls[sync.call].kind != CallKind::kMayBlock && measured_ns > p_.longest_plain_call_ns;
+    return !sync.waited && p_.host.calls[sync.call].kind != CallKind::kMayBlock &&
+           measured_ns > p_.longest_plain_call_ns;
   }
 
   // The return of a synchronise call; segments inside the call are part of the wait and are passed over.
@@ -298,7 +301,14 @@ RankPrograms make_programs(const EventTable& table, const BuildOptions& options)
     p.stream_waits = find_stream_waits(table, p.host, p.gpu, p.tolerance_ns, {options.use_sync_rows});
   }
   p.first_waves = find_first_waves(p).waits;
-  for (const FirstWave& drain : find_drains(p)) p.first_waves.push_back(drain);
+  const std::vector<FirstWave> full = find_full_gpu(p);
+  p.first_waves.insert(p.first_waves.end(), full.begin(), full.end());
+  for (const FirstWave& drain : find_drains(p)) {
+    const bool known = std::any_of(full.begin(), full.end(), [&](const FirstWave& f) {
+      return f.waiting == drain.waiting && f.running == drain.running;
+    });
+    if (!known) p.first_waves.push_back(drain);
+  }
   p.launch_queue = find_launch_queue(table, p.host, p.gpu);
   p.sync_calls = find_sync_calls(table, p.host, p.gpu, p.tolerance_ns, options.use_sync_rows);
   p.hand_offs = find_hand_offs(table, p.host);

@@ -92,7 +92,7 @@ class Rounding {
 
 class RankWriter {
  public:
-  RankWriter(const Job& job, uint32_t rank_index)
+  RankWriter(const LinkedJob& job, uint32_t rank_index)
       : job_(job),
         graph_(job.linked.graph),
         rank_(graph_.ranks[rank_index]),
@@ -215,7 +215,7 @@ class RankWriter {
     add_attribute(out, "comm_tag", attribute::kInt64, tag);
   }
 
-  const Job& job_;
+  const LinkedJob& job_;
   const ExecGraph& graph_;
   const RankTasks& rank_;
   std::vector<uint32_t> kernel_of_row_;
@@ -239,9 +239,9 @@ std::string groups_json(const JobMatches& matches) {
 
 }  // namespace
 
-std::string chakra_trace(const Job& job, uint32_t rank_index) { return RankWriter(job, rank_index).run(); }
+std::string chakra_trace(const LinkedJob& job, uint32_t rank_index) { return RankWriter(job, rank_index).run(); }
 
-Result<std::vector<std::string>> write_chakra_traces(const Job& job, const std::string& folder) {
+Result<std::vector<std::string>> write_chakra_traces(const LinkedJob& job, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail(ErrorKind::kFailed, "{}: cannot make this folder: {}", folder, error.message());

@@ -13,10 +13,10 @@ namespace lumos {
 
 /// The trace of rank `rank_index`: metadata, then a node per task in an order in which every node comes after those
 /// that it depends on. O(tasks + edges).
-std::string chakra_trace(const Job& job, uint32_t rank_index);
+std::string chakra_trace(const LinkedJob& job, uint32_t rank_index);
 
 /// Writes trace.RANK.et for every rank and comm_groups.json into `folder`, which is made if need be. Returns the files.
 /// Errors: kFailed when one cannot be written.
-Result<std::vector<std::string>> write_chakra_traces(const Job& job, const std::string& folder);
+Result<std::vector<std::string>> write_chakra_traces(const LinkedJob& job, const std::string& folder);
 
 }  // namespace lumos

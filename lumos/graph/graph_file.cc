@@ -305,7 +305,7 @@ struct Pools {
   std::vector<uint32_t> of_table;
 };
 
-Pools collect_pools(const Job& job) {
+Pools collect_pools(const LinkedJob& job) {
   Pools pools;
   std::map<const NamePool*, uint32_t> known;
   for (const RankTasks& rank : job.linked.graph.ranks) {
@@ -408,7 +408,7 @@ bool valid_graph(const ExecGraph& graph) {
   return true;
 }
 
-bool valid_matches(const Job& job) {
+bool valid_matches(const LinkedJob& job) {
   const JobMatches& m = job.matches;
   const size_t kernels = m.kernels.size(), ranks = job.linked.graph.ranks.size();
   for (const CommKernel& kernel : m.kernels) {
@@ -436,7 +436,7 @@ bool is_graph_file(const std::string& path) {
   return read && std::equal(std::begin(start), std::end(start), std::begin(kSectionMagic));
 }
 
-Status write_graph_file(const Job& job, const std::string& path) {
+Status write_graph_file(const LinkedJob& job, const std::string& path) {
   Writer writer;
   const Pools pools = collect_pools(job);
   visit_pools(writer, pools);
@@ -445,14 +445,14 @@ Status write_graph_file(const Job& job, const std::string& path) {
   return writer.write(path);
 }
 
-Result<Job> read_graph_file(const std::string& path) {
+Result<LinkedJob> read_graph_file(const std::string& path) {
   Reader reader(TRY(SectionReader::open(path, kGraphFileVersion)));
   const auto broken = [&](const char* what) {
     return fail(ErrorKind::kUnreadable, "{} is no usable graph file: {}; link the traces again", path, what);
   };
   Pools pools;
   visit_pools(reader, pools);
-  Job job;
+  LinkedJob job;
   visit_links(reader, job);
   auto& ranks = job.linked.graph.ranks;
   std::vector<std::shared_ptr<NamePool>> names;

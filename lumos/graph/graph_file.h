@@ -9,7 +9,7 @@
 
 namespace lumos {
 
-struct Job;
+struct LinkedJob;
 
 /// Raised whenever the layout of any column changes. Files of another version are refused, never guessed at.
 inline constexpr uint32_t kGraphFileVersion = 1;
@@ -18,10 +18,10 @@ inline constexpr uint32_t kGraphFileVersion = 1;
 bool is_graph_file(const std::string& path);
 
 /// Writes beside `path` first and then renames. The same job gives the same bytes. Errors: kFailed with the reason.
-Status write_graph_file(const Job& job, const std::string& path);
+Status write_graph_file(const LinkedJob& job, const std::string& path);
 
 /// Reads and checks a graph file: length, version, byte order, checksum of every section, and that ids point inside
 /// their columns. Errors: kUnreadable with what is wrong.
-Result<Job> read_graph_file(const std::string& path);
+Result<LinkedJob> read_graph_file(const std::string& path);
 
 }  // namespace lumos

@@ -7,7 +7,7 @@
 
 namespace lumos {
 
-std::vector<int64_t> Job::clock_offsets_ns() const {
+std::vector<int64_t> LinkedJob::clock_offsets_ns() const {
   std::vector<int64_t> offsets;
   const auto& ranks = linked.graph.ranks;
   for (size_t r = 0; r < ranks.size(); ++r) {
@@ -17,7 +17,7 @@ std::vector<int64_t> Job::clock_offsets_ns() const {
   return offsets;
 }
 
-Job link_job(std::vector<EventTable> tables, const JobOptions& options) {
+LinkedJob link_job(std::vector<EventTable> tables, const JobOptions& options) {
   std::vector<std::shared_ptr<const EventTable>> shared;
   std::vector<const EventTable*> plain;
   for (EventTable& table : tables) {
@@ -27,7 +27,7 @@ Job link_job(std::vector<EventTable> tables, const JobOptions& options) {
   std::vector<ExecGraph> graphs(shared.size());
   parallel_for(shared.size(), options.read.threads,
                [&](size_t r) { graphs[r] = build_graph(shared[r], options.build); });
-  Job job;
+  LinkedJob job;
   MatchOptions match = options.match;
   match.threads = options.read.threads;
   job.matches = match_ranks(plain, match);
@@ -36,7 +36,7 @@ Job link_job(std::vector<EventTable> tables, const JobOptions& options) {
   return job;
 }
 
-Result<Job> load_job(const std::vector<std::string>& paths, const JobOptions& options) {
+Result<LinkedJob> load_job(const std::vector<std::string>& paths, const JobOptions& options) {
   for (const std::string& path : paths) {
     if (!is_graph_file(path)) continue;
     if (paths.size() > 1) {
@@ -45,7 +45,7 @@ Result<Job> load_job(const std::vector<std::string>& paths, const JobOptions& op
     return read_graph_file(path);
   }
   TraceSet set = TRY(read_traces(paths, options.read));
-  Job job = link_job(std::move(set.tables), options);
+  LinkedJob job = link_job(std::move(set.tables), options);
   job.failures = std::move(set.failures);
   return job;
 }

@@ -14,7 +14,7 @@
 
 namespace lumos {
 
-struct Job {
+struct LinkedJob {
   LinkedGraph linked;
   JobMatches matches;
   TransferColumns transfers;
@@ -31,10 +31,10 @@ struct JobOptions {
 };
 
 /// Builds, matches and links ranks that are already read. Tables are sorted by rank. Ranks in parallel.
-Job link_job(std::vector<EventTable> tables, const JobOptions& options);
+LinkedJob link_job(std::vector<EventTable> tables, const JobOptions& options);
 
 /// Reads what `paths` mean: one graph file, or traces and folders of them. Errors: kUnreadable as of read_traces and
 /// read_graph_file; kUsage when a graph file is given together with anything else.
-Result<Job> load_job(const std::vector<std::string>& paths, const JobOptions& options);
+Result<LinkedJob> load_job(const std::vector<std::string>& paths, const JobOptions& options);
 
 }  // namespace lumos

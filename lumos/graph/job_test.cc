@@ -27,16 +27,16 @@ std::vector<int64_t> run(const ExecGraph& graph, std::vector<int64_t>& end_ns) {
   return start_ns;
 }
 
-Job any_job(TestJobShape& shape) {
+LinkedJob any_job(TestJobShape& shape) {
   shape.ranks = 2 * *rc::gen::inRange(1, 4);
   shape.rounds = *rc::gen::inRange(5, 25);
   shape.seed = *rc::gen::arbitrary<uint32_t>();
   return link_job(make_test_job(shape).tables, {});
 }
 
-RC_GTEST_PROP(Job, OrderIsCompleteAndRespectsEveryEdge, ()) {
+RC_GTEST_PROP(LinkedJob, OrderIsCompleteAndRespectsEveryEdge, ()) {
   TestJobShape shape;
-  const Job job = any_job(shape);
+  const LinkedJob job = any_job(shape);
   const ExecGraph& graph = job.linked.graph;
   RC_ASSERT(graph.order.size() == graph.size());
   RC_ASSERT(job.linked.counts.unlinked == 0u);
@@ -52,9 +52,9 @@ RC_GTEST_PROP(Job, OrderIsCompleteAndRespectsEveryEdge, ()) {
   }
 }
 
-RC_GTEST_PROP(Job, NoMemberTransfersBeforeTheLastArrives, ()) {
+RC_GTEST_PROP(LinkedJob, NoMemberTransfersBeforeTheLastArrives, ()) {
   TestJobShape shape;
-  const Job job = any_job(shape);
+  const LinkedJob job = any_job(shape);
   std::vector<int64_t> end_ns;
   const std::vector<int64_t> start_ns = run(job.linked.graph, end_ns);
   RC_ASSERT(job.matches.size() > 0u);
@@ -71,9 +71,9 @@ RC_GTEST_PROP(Job, NoMemberTransfersBeforeTheLastArrives, ()) {
   }
 }
 
-RC_GTEST_PROP(Job, TransfersAreWhatTheyWereMadeToBe, ()) {
+RC_GTEST_PROP(LinkedJob, TransfersAreWhatTheyWereMadeToBe, ()) {
   TestJobShape shape;
-  const Job job = any_job(shape);
+  const LinkedJob job = any_job(shape);
   for (size_t k = 0; k < job.matches.kernels.size(); ++k) {
     RC_ASSERT(job.transfers.source[k] == TransferSource::kMeasured);
     RC_ASSERT(std::abs(job.transfers.transfer_ns[k] - shape.transfer_ns) <= shape.jitter_ns);
@@ -81,12 +81,12 @@ RC_GTEST_PROP(Job, TransfersAreWhatTheyWereMadeToBe, ()) {
   }
 }
 
-TEST(Job, OneMemberAloneIsEstimatedFromEqualRepetitions) {
+TEST(LinkedJob, OneMemberAloneIsEstimatedFromEqualRepetitions) {
   TestJobShape shape;
   shape.rounds = 60;
   TestJob whole = make_test_job(shape);
   whole.tables.resize(1);
-  const Job job = link_job(std::move(whole.tables), {});
+  const LinkedJob job = link_job(std::move(whole.tables), {});
   ASSERT_EQ(job.matches.kernels.size(), 120u);
   int64_t sum_ns = 0;
   for (size_t k = 0; k < 120; ++k) {
@@ -111,7 +111,7 @@ class GraphFile : public ::testing::Test {
 };
 
 TEST_F(GraphFile, GivesBackTheJobAndTheSameBytes) {
-  const Job job = link_job(make_test_job({}).tables, {});
+  const LinkedJob job = link_job(make_test_job({}).tables, {});
   ASSERT_TRUE(write_graph_file(job, path_).has_value());
   ASSERT_TRUE(is_graph_file(path_));
   const std::string first = bytes();

@@ -24,8 +24,10 @@ CallKind call_kind(std::string_view name) {
   if (has(name, "Memcpy") || has(name, "Memset")) {
     return has(name, "Async") || has(name, "Memset") ? CallKind::kLaunch : CallKind::kBlockingCopy;
   }
-  if (has(name, "Free") || has(name, "Malloc") || has(name, "HostAlloc") || has(name, "HostRegister") ||
-      has(name, "HostUnregister") || has(name, "MemAlloc") || has(name, "ModuleLoad") || has(name, "ModuleUnload")) {
+  const bool memory = has(name, "Free") || has(name, "Malloc") || has(name, "MemAlloc");
+  if (memory && has(name, "Async")) return CallKind::kOther;  // enqueued on a stream like a launch
+  if (memory || has(name, "HostAlloc") || has(name, "HostRegister") || has(name, "HostUnregister") ||
+      has(name, "ModuleLoad") || has(name, "ModuleUnload")) {
     return CallKind::kMayBlock;
   }
   return CallKind::kOther;

@@ -7,64 +7,21 @@
 #include <utility>
 
 #include "lumos/graph/call_context.h"
+#include "lumos/graph/wait_sites.h"
 
 namespace lumos {
 
 namespace {
 
-// A site keeps a reading while at most one in this many of its repetitions is contradicted by time.
-constexpr uint64_t kContradictionShare = 20;
 constexpr int kMaxRounds = 4;
-
-// Edges that follow from the pattern alone are right this often; of those left to choice this many more are wrong, and
-// more where a site has few repetitions. The shares are those of the emulated traces (docs/accuracy.md).
-constexpr double kSureByPattern = 0.995;
-constexpr double kUnsureByChoice = 0.01;
-constexpr double kUnsureOfFew = 0.3;
 
 // In fork_: a wait after the first of its fork.
 constexpr uint32_t kForkMember = UINT32_MAX;
 // How many launches ahead the streams of a fork may first be used.
 constexpr uint32_t kForkLaunches = 64;
 
-// Fewer instances than this agreeing on a distance may be chance.
-constexpr uint64_t kFewestAgreeing = 3;
-
 // A work that began this soon after another ended may have waited for it: a few times the usual event latency.
 constexpr int64_t kBindingNs = 6000;
-
-// How a lone wait is read: which of the outstanding points it means. The first that fits the site's repetitions best is
-// taken; with nothing to choose by, the order here decides. Readings from kFirstStream on mean a certain stream: the
-// oldest or the newest point outstanding on it.
-enum Reading : uint32_t { kStructure, kOldest, kNewest, kFirstStream };
-constexpr uint32_t kReadingsPerStream = 2;
-
-struct ReadingScore {
-  uint64_t seen = 0;
-  uint64_t contradicted = 0;
-  uint64_t binding = 0;  // the waiter began just when this source ended, and nothing else held it
-};
-
-struct Site {
-  uint32_t reading = kStructure;
-  bool refused = false;  // every reading is contradicted
-  std::vector<ReadingScore> scores;
-  uint64_t lone = 0;       // waits read by choice ...
-  uint64_t ambiguous = 0;  // ... of which time would have allowed another point as well
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> backs;  // (stream, works back) that fit an instance
-  uint64_t instances = 0;
-  uint32_t back_stream = kNoIndex;  // chosen: the wait means this many works before the stream's latest
-  uint32_t back = 0;
-  uint64_t edges = 0;
-  uint64_t contradicted = 0;
-
-  // What was counted with the last choice; the choice stays.
-  void forget() {
-    scores.clear();
-    backs.clear();
-    lone = ambiguous = instances = 0;
-  }
-};
 
 // A point of a stream's program: its last work and whatever the stream had been made to wait for since.
 struct Point {
@@ -82,13 +39,6 @@ struct Record {
 
 struct Pending {
   uint32_t work;
-  uint32_t site;
-  bool recorded;
-};
-
-struct Candidate {
-  uint32_t waiting;
-  uint32_t source;
   uint32_t site;
   bool recorded;
 };
@@ -399,7 +349,9 @@ class StreamMachine {
     for (uint32_t c = 0; c < host_.calls.size(); ++c) {
       const uint32_t thread = host_.calls[c].thread;
       const bool launches = contexts_.launch_stream[c] != kNoIndex;
-      if (host_.calls[c].kind != CallKind::kRecord && host_.calls[c].kind != CallKind::kWait && !launches) continue;
+      const CallKind kind = host_.calls[c].kind;
+      const bool asks = kind == CallKind::kOther || kind == CallKind::kPoll || kind == CallKind::kMayBlock;
+      if (asks && !launches) continue;  // all else between two event calls, a synchronise too, parts them
       const uint32_t before = std::exchange(previous[thread], c);
       const bool waits = before != kNoIndex && host_.calls[c].kind == CallKind::kWait && same_parent(before, c);
       if (waits && host_.calls[before].kind == CallKind::kRecord) {
@@ -532,76 +484,6 @@ class StreamMachine {
   std::vector<uint32_t> chain_a_, chain_b_;
 };
 
-bool contradicts(const GpuProgram& gpu, const Candidate& edge, int64_t tolerance_ns) {
-  return gpu.work[edge.source].end_ns > gpu.work[edge.waiting].start_ns + tolerance_ns;
-}
-
-// That several instances agree to the work on how far back their source is cannot be chance: among hundreds of works
-// any other distance is as likely.
-void choose_back(Site& site) {
-  site.back_stream = kNoIndex;
-  uint64_t most = 0;
-  for (const auto& [back, count] : site.backs) {
-    if (count < kFewestAgreeing || 2 * count < site.instances || count <= most) continue;
-    most = count;
-    site.back_stream = back.first;
-    site.back = back.second;
-  }
-}
-
-// The reading that time contradicts least and confirms most. Sites of other patterns are refused when contradicted.
-bool choose_reading(Site& site) {
-  auto bad = [](const ReadingScore& s) { return s.contradicted * kContradictionShare > s.seen; };
-  if (site.scores.empty()) {
-    const bool refuse = site.contradicted * kContradictionShare > site.edges;
-    return std::exchange(site.refused, site.refused || refuse) != site.refused;
-  }
-  const uint32_t back_stream = site.back_stream, back = site.back;
-  choose_back(site);
-  uint32_t best = kNoIndex;
-  for (uint32_t r = 0; r < site.scores.size(); ++r) {
-    const ReadingScore& s = site.scores[r];
-    if (s.seen == 0 || bad(s)) continue;
-    if (best == kNoIndex || s.binding > site.scores[best].binding) best = r;
-  }
-  const bool refused = best == kNoIndex && site.scores[kStructure].seen > 0;
-  const uint32_t reading = best == kNoIndex ? static_cast<uint32_t>(kStructure) : best;
-  const bool moved =
-      reading != site.reading || refused != site.refused || back_stream != site.back_stream || back != site.back;
-  site.reading = reading;
-  site.refused = refused;
-  return moved;
-}
-
-// Counts the edges of each site and lets it choose its reading anew. True if any changed.
-bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t tolerance_ns, std::vector<Site>& sites) {
-  for (Site& site : sites) site.edges = site.contradicted = 0;
-  for (const Candidate& edge : edges) {
-    if (edge.recorded) continue;
-    ++sites[edge.site].edges;
-    sites[edge.site].contradicted += contradicts(gpu, edge, tolerance_ns);
-  }
-  bool moved = false;
-  for (Site& site : sites) moved |= choose_reading(site);
-  return moved;
-}
-
-// How sure an edge of a site is: what its repetitions were not contradicted in, less what is left to choice where time
-// would have allowed another point. A wait that began when its source ended, again and again, leaves little to choice.
-uint8_t confidence(const Site& site) {
-  const double edges = static_cast<double>(std::max<uint64_t>(site.edges, 1));
-  const double held = 1 - static_cast<double>(site.contradicted) / edges;
-  double sure = kSureByPattern;
-  if (site.lone > 0 && site.reading < site.scores.size()) {
-    const ReadingScore& score = site.scores[site.reading];
-    const double open = static_cast<double>(site.ambiguous) / static_cast<double>(site.lone);
-    const double confirmed =
-        static_cast<double>(score.binding) / static_cast<double>(std::max<uint64_t>(score.seen, 1));
-    sure -= open * (1 - confirmed) * (kUnsureByChoice + kUnsureOfFew / static_cast<double>(site.lone));
-  }
-  return static_cast<uint8_t>(100 * held * sure);
-}
-
 }  // namespace
 
 std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostProgram& host, const GpuProgram& gpu,
@@ -623,7 +505,7 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
   for (const Candidate& edge : edges) {
     if (contradicts(gpu, edge, tolerance_ns)) continue;
     out.push_back(
-        {edge.waiting, edge.source, edge.recorded, edge.recorded ? uint8_t{100} : confidence(sites[edge.site])});
+        {edge.waiting, edge.source, edge.recorded, edge.recorded ? uint8_t{100} : confidence_pct(sites[edge.site])});
   }
   std::sort(out.begin(), out.end(), [](const StreamWait& a, const StreamWait& b) {
     return a.waiting != b.waiting ? a.waiting < b.waiting : a.source < b.source;

@@ -21,7 +21,7 @@ double ms_of(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 double us_of(int64_t ns) { return static_cast<double>(ns) / 1e3; }
 
 /// Kernels that begin in the k-th chosen step of their rank.
-std::vector<bool> kernels_of_step(const Job& job, size_t k) {
+std::vector<bool> kernels_of_step(const LinkedJob& job, size_t k) {
   const ExecGraph& graph = job.linked.graph;
   std::vector<bool> keep(job.matches.kernels.size(), false);
   for (size_t r = 0; r < graph.ranks.size(); ++r) {
@@ -104,7 +104,7 @@ std::string transfer_table(const LinkReport& report) {
          "estimated from equal transfers.\n";
 }
 
-void write_counts(JsonWriter& json, const Job& job) {
+void write_counts(JsonWriter& json, const LinkedJob& job) {
   const MatchCounts& counts = job.matches.counts;
   json.key("kernels").begin_object();
   json.member("all", counts.kernels).member("by_sequence", counts.by_sequence).member("by_order", counts.by_order);
@@ -126,7 +126,7 @@ void write_row(JsonWriter& json, const JobMatches& matches, const TransferSummar
 
 }  // namespace
 
-LinkReport link_report(const Job& job) {
+LinkReport link_report(const LinkedJob& job) {
   LinkReport report;
   report.job = &job;
   size_t steps = 0;
@@ -149,7 +149,7 @@ std::string link_text(const LinkReport& report) {
 }
 
 std::string link_json(const LinkReport& report) {
-  const Job& job = *report.job;
+  const LinkedJob& job = *report.job;
   JsonWriter json;
   json.begin_object().member("schema", "lumos.link.v1").key("ranks").begin_array();
   for (size_t r = 0; r < job.linked.graph.ranks.size(); ++r) {

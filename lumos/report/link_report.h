@@ -15,11 +15,11 @@ struct StepTransfers {
 };
 
 struct LinkReport {
-  const Job* job = nullptr;  ///< must outlive the report
+  const LinkedJob* job = nullptr;  ///< must outlive the report
   std::vector<StepTransfers> steps;
 };
 
-LinkReport link_report(const Job& job);
+LinkReport link_report(const LinkedJob& job);
 
 std::string link_text(const LinkReport& report);
 std::string link_json(const LinkReport& report);

@@ -24,7 +24,7 @@ struct PageComparison {
 };
 
 struct PageInput {
-  const Job& job;
+  const LinkedJob& job;
   const Timeline& timeline;
   const ReplayResult& result;
   uint32_t rank_index = 0;  ///< whose kernels, collectives, utilisation and critical path are shown

@@ -29,7 +29,7 @@ std::string megabytes(int64_t bytes) {
 }
 
 /// By group and kind, waiting and transfer apart; where ranks are matched.
-std::string transfer_table(const Job& job) {
+std::string transfer_table(const LinkedJob& job) {
   std::vector<TransferSummary> rows = summarise_transfers(job.matches, job.transfers, {});
   std::stable_sort(rows.begin(), rows.end(), [](const TransferSummary& a, const TransferSummary& b) {
     return a.transfer_ns + a.wait_ns > b.transfer_ns + b.wait_ns;

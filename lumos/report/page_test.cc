@@ -34,7 +34,7 @@ bool is_balanced(const std::string& html) {
 
 struct Made {
   Made() { job.linked.graph = small_step(); }
-  Job job;
+  LinkedJob job;
   Timeline timeline = simulate(small_step());
   ReplayResult result = replay_result(small_step(), timeline, {});
 };

@@ -29,7 +29,7 @@ struct Chosen {
   double steps = 0;  ///< mean over the ranks
 };
 
-Chosen chosen_kernels(const Job& job) {
+Chosen chosen_kernels(const LinkedJob& job) {
   const ExecGraph& graph = job.linked.graph;
   Chosen out;
   out.kernel.assign(job.matches.kernels.size(), false);
@@ -50,7 +50,7 @@ Chosen chosen_kernels(const Job& job) {
 
 class ArrivalTable {
  public:
-  ArrivalTable(const Job& job, const Chosen& chosen) : job_(job), chosen_(chosen) {}
+  ArrivalTable(const LinkedJob& job, const Chosen& chosen) : job_(job), chosen_(chosen) {}
 
   void fill(Stragglers& out) {
     const JobMatches& matches = job_.matches;
@@ -119,7 +119,7 @@ class ArrivalTable {
     }
   }
 
-  const Job& job_;
+  const LinkedJob& job_;
   const Chosen& chosen_;
   std::map<uint32_t, StragglerGroup> groups_;
   std::map<uint32_t, std::map<int32_t, GroupArrivals>> members_;
@@ -185,7 +185,7 @@ double step_without(const ExecGraph& graph, const RankTasks& rank, double slowdo
 
 }  // namespace
 
-Stragglers find_stragglers(const Job& job, int threads) {
+Stragglers find_stragglers(const LinkedJob& job, int threads) {
   const ExecGraph& graph = job.linked.graph;
   Stragglers out;
   const Chosen chosen = chosen_kernels(job);

@@ -50,7 +50,7 @@ struct Stragglers {
 };
 
 /// Simulates the job once per rank that is slower than the median. Ranks in parallel.
-Stragglers find_stragglers(const Job& job, int threads);
+Stragglers find_stragglers(const LinkedJob& job, int threads);
 
 std::string stragglers_text(const Stragglers& stragglers);
 std::string stragglers_json(const Stragglers& stragglers);

@@ -16,6 +16,13 @@ TEST(KeepResiduals, EveryTaskStartsWhenItWasMeasuredTo) {
   }
 }
 
+TEST(KeepResiduals, WhateverTheMeasuredTimesAre) {
+  for (uint32_t seed = 0; seed < 200; ++seed) {
+    const ExecGraph graph = random_graph(seed);
+    EXPECT_EQ(simulate(keep_residuals(graph)).start_ns, graph.measured_start_ns) << "seed " << seed;
+  }
+}
+
 TEST(KeepResiduals, ALongerTaskStillMovesWhatDependsOnIt) {
   ExecGraph kept = keep_residuals(small_step());
   const Timeline before = simulate(kept);

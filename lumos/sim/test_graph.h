@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,25 @@ inline Edge edge(uint32_t source, EdgeKind kind, int32_t lag_ns = 0, bool from_s
   result.lag_ns = lag_ns;
   result.from_start = from_start;
   return result;
+}
+
+/// Kernels with random durations, lags and dependencies, measured at random times; the first one at 0.
+inline ExecGraph random_graph(uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto number = [&](int32_t from, int32_t to) {
+    return std::uniform_int_distribution<int32_t>(from, to)(random);
+  };
+  TestGraph g(1, 1);
+  const int32_t tasks = number(1, 40);
+  for (int32_t t = 0; t < tasks; ++t) {
+    const uint32_t row = g.row(EventKind::kKernel, "k", 1, 0, 1);
+    std::vector<Edge> edges;
+    for (int32_t i = t == 0 ? 0 : number(0, 3); i > 0; --i) {
+      edges.push_back(edge(static_cast<uint32_t>(number(0, t - 1)), EdgeKind::kStream, number(-50, 100), number(0, 1)));
+    }
+    g.task(TaskKind::kKernel, row, t == 0 ? 0 : number(0, 10000), number(0, 300), edges);
+  }
+  return g.finish({});
 }
 
 /// One step: an operator launches a kernel of 500 ns and a collective of 400 ns, which waits for the kernel through

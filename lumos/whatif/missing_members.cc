@@ -68,7 +68,7 @@ void set_lag(ExecGraph& graph, uint32_t task, int64_t lag_ns, bool linked) {
 
 }  // namespace
 
-void follow_missing_members(const Job& job, ExecGraph& changed) {
+void follow_missing_members(const LinkedJob& job, ExecGraph& changed) {
   const JobMatches& matches = job.matches;
   const TransferColumns& transfers = job.transfers;
   const ExecGraph& before = job.linked.graph;

@@ -11,6 +11,6 @@ namespace lumos {
 /// Lateness comes from compute, and scales with the compute of the traced rank. A late member goes on at the end of its
 /// transfer T or of the compute W that runs beside it, whichever is later; the traced one, which waited, goes on at the
 /// end of the transfer. So when T becomes T', the next wait of the group grows by (max(T', W) - max(T, W)) - (T' - T).
-void follow_missing_members(const Job& job, ExecGraph& changed);
+void follow_missing_members(const LinkedJob& job, ExecGraph& changed);
 
 }  // namespace lumos

@@ -79,7 +79,7 @@ std::vector<bool> rows_inside(const EventTable& table, const std::regex& express
 
 class Scaler {
  public:
-  explicit Scaler(const Job& job) : job_(job), out_{job.linked.graph, {}}, factor_(out_.graph.size(), 1.0) {}
+  explicit Scaler(const LinkedJob& job) : job_(job), out_{job.linked.graph, {}}, factor_(out_.graph.size(), 1.0) {}
 
   Status apply(const Scale& scale) {
     current_ = {scale.text, 0, 0};
@@ -222,7 +222,7 @@ class Scaler {
     scale_cpu(scale, number);
   }
 
-  const Job& job_;
+  const LinkedJob& job_;
   ScaledGraph out_;
   std::vector<double> factor_;
   ScaleMatch current_;
@@ -261,7 +261,7 @@ Result<Scale> parse_scale(std::string_view text) {
               text, selector);
 }
 
-Result<ScaledGraph> scale_graph(const Job& job, const std::vector<Scale>& scales) {
+Result<ScaledGraph> scale_graph(const LinkedJob& job, const std::vector<Scale>& scales) {
   Scaler scaler(job);
   for (const Scale& scale : scales) TRY_STATUS(scaler.apply(scale));
   return scaler.finish();

@@ -48,6 +48,6 @@ struct ScaledGraph {
 
 /// The job's graph with all scales applied, each to the durations that the ones before it left. Communication waits and
 /// launch latencies are not scaled: they follow, or belong to the machine. Errors: kUsage when a scale matches nothing.
-Result<ScaledGraph> scale_graph(const Job& job, const std::vector<Scale>& scales);
+Result<ScaledGraph> scale_graph(const LinkedJob& job, const std::vector<Scale>& scales);
 
 }  // namespace lumos

@@ -14,7 +14,7 @@ int64_t last_end(const ExecGraph& graph) {
   return timeline.end_ns.empty() ? 0 : *std::max_element(timeline.end_ns.begin(), timeline.end_ns.end());
 }
 
-ExecGraph scaled(const Job& job, const std::string& text) {
+ExecGraph scaled(const LinkedJob& job, const std::string& text) {
   const auto scale = parse_scale(text);
   EXPECT_TRUE(scale.has_value());
   auto graph = scale_graph(job, {*scale});
@@ -37,7 +37,7 @@ TEST(Scale, SelectorsAreReadAndWrongOnesExplained) {
 }
 
 TEST(Scale, WhatMatchesNothingIsAnError) {
-  const Job job = link_job(make_test_job({}).tables, {});
+  const LinkedJob job = link_job(make_test_job({}).tables, {});
   for (const char* text : {"kernel:nothing=2", "comm:broadcast=2", "rank:77=2", "op:none=2"}) {
     const auto graph = scale_graph(job, {*parse_scale(text)});
     ASSERT_FALSE(graph.has_value()) << text;
@@ -47,7 +47,7 @@ TEST(Scale, WhatMatchesNothingIsAnError) {
 
 TEST(Scale, MatchesAreCountedByFullName) {
   TestJobShape shape;
-  const Job job = link_job(make_test_job(shape).tables, {});
+  const LinkedJob job = link_job(make_test_job(shape).tables, {});
   const auto graph = scale_graph(job, {*parse_scale("kernel:gemm=0.5"), *parse_scale("group:pair0=0.5")});
   ASSERT_TRUE(graph.has_value());
   EXPECT_EQ(graph->matches[0].tasks, uint64_t(shape.ranks * shape.rounds));
@@ -60,7 +60,7 @@ RC_GTEST_PROP(Scale, FactorOneChangesNothingAndFasterIsNeverSlower, ()) {
   shape.ranks = 2 * *rc::gen::inRange(1, 3);
   shape.rounds = *rc::gen::inRange(3, 12);
   shape.seed = *rc::gen::arbitrary<uint32_t>();
-  const Job job = link_job(make_test_job(shape).tables, {});
+  const LinkedJob job = link_job(make_test_job(shape).tables, {});
   const std::string selector =
       *rc::gen::element<std::string>("comm:.*", "kernel:gemm", "host", "rank:1", "group:world");
   RC_ASSERT(scaled(job, selector + "=1").duration_ns == job.linked.graph.duration_ns);

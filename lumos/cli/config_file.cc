@@ -1,0 +1,65 @@
+#include "lumos/cli/config_file.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace lumos {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string known_names(const std::vector<std::string>& folders) {
+  std::vector<std::string> names;
+  for (const std::string& folder : folders) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+      if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> config_folders(std::string_view kind) {
+  std::vector<fs::path> roots;
+  if (const char* set = std::getenv("LUMOS_CONFIGS")) roots.emplace_back(set);
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed) {
+    const fs::path folder = program.parent_path();
+    roots.push_back(folder / "configs");
+    roots.push_back(folder.parent_path() / "configs");
+    roots.push_back(folder.parent_path() / "share" / "lumos" / "configs");
+  }
+  std::vector<std::string> folders;
+  for (const fs::path& root : roots) {
+    std::error_code ignored;
+    if (fs::is_directory(root / kind, ignored)) folders.push_back((root / kind).string());
+  }
+  return folders;
+}
+
+Result<std::string> find_config(std::string_view kind, const std::string& word) {
+  std::error_code ignored;
+  if (fs::is_regular_file(word, ignored)) return word;
+  const std::vector<std::string> folders = config_folders(kind);
+  // A name has no folder in it; what has one was meant as a path.
+  if (word.find('/') == std::string::npos) {
+    for (const std::string& folder : folders) {
+      const fs::path path = fs::path(folder) / (word + ".toml");
+      if (fs::is_regular_file(path, ignored)) return path.string();
+    }
+  }
+  const std::string names = known_names(folders);
+  return fail(ErrorKind::kUnreadable, "{}: no such file, and no {} of that name{}", word,
+              kind == "clusters" ? "cluster" : "job", names.empty() ? "" : "; there are " + names);
+}
+
+}  // namespace lumos

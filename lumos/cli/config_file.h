@@ -1,0 +1,20 @@
+// Where a cluster or job file is: a path as it stands, or the name of one that comes with Lumos, "dgx-h100".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lumos/base/result.h"
+
+namespace lumos {
+
+/// Folders that hold the files of `kind` ("clusters", "jobs"), nearest to the program first: $LUMOS_CONFIGS, configs/
+/// beside or above the program, and share/lumos/configs of an installation.
+std::vector<std::string> config_folders(std::string_view kind);
+
+/// The path of `word`: the file itself if there is one, else <folder>/<word>.toml of the first folder that has it.
+/// Errors (kUnreadable) list the names there are.
+Result<std::string> find_config(std::string_view kind, const std::string& word);
+
+}  // namespace lumos

@@ -1,0 +1,71 @@
+#include "lumos/cli/job_arguments.h"
+
+#include "lumos/base/suggest.h"
+#include "lumos/base/toml.h"
+#include "lumos/cli/config_file.h"
+#include "lumos/model/job_file.h"
+
+namespace lumos {
+
+namespace {
+
+tl::unexpected<Error> unknown_setting(std::string_view name) {
+  std::vector<std::string_view> known = job_field_names();
+  for (const ClusterField& field : cluster_fields()) known.push_back(field.name);
+  const std::string_view near = nearest(name, known);
+  return fail(ErrorKind::kUsage, "--set {}: neither a job nor a cluster has it{}", name,
+              near.empty() ? "" : fmt::format("; did you mean {}?", near));
+}
+
+}  // namespace
+
+Result<SplitSettings> split_settings(const std::vector<std::string>& settings) {
+  SplitSettings split;
+  for (const std::string& setting : settings) {
+    const size_t equals = setting.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorKind::kUsage, "--set {}: expected name=value", setting);
+    }
+    const std::string name = setting.substr(0, equals), value = setting.substr(equals + 1);
+    bool used = false;
+    for (std::string_view field : job_field_names()) {
+      if (field == name) split.job.emplace_back(name, value), used = true;
+    }
+    // The size of a node belongs to both: the job's ranks sit on the cluster's nodes.
+    if (find_cluster_field(name) != nullptr) split.cluster.emplace_back(name, value), used = true;
+    if (!used) return unknown_setting(name);
+  }
+  return split;
+}
+
+Result<Cluster> read_cluster(const JobArguments& arguments, const SplitSettings& settings) {
+  Cluster cluster = TRY(read_cluster_file(TRY(find_config("clusters", arguments.cluster))));
+  for (const auto& [name, value] : settings.cluster) TRY_STATUS(set_cluster_field(cluster, name, value));
+  return cluster;
+}
+
+Result<CommonJob> read_common_job(const JobArguments& arguments, const SplitSettings& settings) {
+  std::vector<JobSetting> file;
+  if (!arguments.job.empty()) {
+    const std::string path = TRY(find_config("jobs", arguments.job));
+    const Value value = TRY(read_value_file(path));
+    file = TRY(settings_from_value(ValueView(value, path)));
+  }
+  return common_job(file, settings.job);
+}
+
+std::vector<Option> cluster_options(JobArguments& arguments) {
+  return {
+      {"--cluster",
+       "FILE",
+       "The machine: a cluster file, or the name of one that comes with Lumos, such as dgx-h100",
+       &arguments.cluster,
+       true,
+       {},
+       Completion::kFile},
+      {"--set", "NAME=VALUE", "Change one setting of the job or one number of the cluster; may be repeated",
+       &arguments.settings},
+  };
+}
+
+}  // namespace lumos

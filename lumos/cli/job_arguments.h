@@ -1,0 +1,37 @@
+// The options --job, --cluster and --set, as every command that takes a job and a cluster has them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lumos/cli/command.h"
+#include "lumos/model/cluster.h"
+#include "lumos/model/measured_runs.h"
+
+namespace lumos {
+
+struct JobArguments {
+  std::string job;
+  std::string cluster;
+  std::vector<std::string> settings;  ///< "name=value"
+};
+
+/// Settings of --set by what they change.
+struct SplitSettings {
+  std::vector<JobSetting> job;
+  std::vector<JobSetting> cluster;
+};
+
+/// "tensor_model_parallel_size=4" goes to the job, "gpu.memory_gib=40" to the cluster. Errors name what is wrong.
+Result<SplitSettings> split_settings(const std::vector<std::string>& settings);
+
+/// The cluster of --cluster, with its settings.
+Result<Cluster> read_cluster(const JobArguments& arguments, const SplitSettings& settings);
+
+/// What the rows of a table share: the file of --job, if any, below the settings of --set.
+Result<CommonJob> read_common_job(const JobArguments& arguments, const SplitSettings& settings);
+
+/// --cluster and --set; the caller adds --job where it has one.
+std::vector<Option> cluster_options(JobArguments& arguments);
+
+}  // namespace lumos

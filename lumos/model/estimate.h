@@ -1,0 +1,53 @@
+// The step time of a job on a cluster without any trace: kernel lists timed by the cluster's constants, the pipeline
+// walked once, gradients reduced, the optimizer run. Ranks of a stage are alike, so the cost does not depend on the
+// number of GPUs. Read by `lumos estimate`, by calibration and by searches that want a cheap first answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lumos/model/cluster.h"
+#include "lumos/model/job.h"
+#include "lumos/model/kernel_work.h"
+#include "lumos/model/memory.h"
+
+namespace lumos {
+
+/// The four parts of a step, in ms; mean over the stages. They sum to the step. Waiting for another stage's message is
+/// exposed communication, as it is inside NCCL's kernels in a trace; waiting for the host is other.
+struct StepBreakdown {
+  double exposed_compute_ms = 0;
+  double overlapped_ms = 0;
+  double exposed_comm_ms = 0;
+  double other_ms = 0;
+};
+
+struct Estimate {
+  double step_ms = 0;
+  StepBreakdown breakdown;
+  double pipeline_ms = 0;            ///< to the end of the last backward pass
+  double pipeline_wait_ms = 0;       ///< of it: filling, draining and imbalance, mean over stages
+  double gradient_reduction_ms = 0;  ///< exposed, longest stage
+  double optimizer_ms = 0;           ///< with the gathering of parameters, longest stage
+  double tokens_per_s = 0;
+  double tflops_per_gpu = 0;  ///< model FLOPs, flops.h
+  double mfu_pct = 0;
+  double hfu_pct = 0;  ///< with recomputed FLOPs
+  std::vector<StageMemory> memory;
+  std::string shortage;  ///< "" when it fits; see memory_shortage
+};
+
+/// The estimate of a valid job. Errors (kUsage): the cluster is too small for the job.
+Result<Estimate> estimate(const Job& job, const Cluster& cluster);
+
+/// Forward and backward pass of one micro-batch through one layer, the embedding and the head. Backward contains what
+/// is recomputed.
+struct PassTimes {
+  WorkTimes layer_forward, layer_backward;
+  WorkTimes embedding_forward, embedding_backward;
+  WorkTimes head_forward, head_backward;
+};
+
+PassTimes pass_times(const Job& job, const Cluster& cluster);
+
+}  // namespace lumos

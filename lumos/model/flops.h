@@ -1,0 +1,18 @@
+// Floating-point operations of a step. Model FLOPs are what the mathematics needs, as Korthikanti et al. (2022) count
+// them: every product once forward and twice backward, the whole attention matrix (no causal half), the padded
+// vocabulary. Hardware FLOPs add what recomputation repeats. MFU = model FLOPs / (step time x GPUs x dense 16-bit
+// peak).
+#pragma once
+
+#include "lumos/model/job.h"
+
+namespace lumos {
+
+/// Of one step of the whole job.
+double model_flops(const Job& job);
+double hardware_flops(const Job& job);
+
+/// Model FLOPs per second and GPU, in 1e12.
+double tflops_per_gpu(const Job& job, double step_ms);
+
+}  // namespace lumos

@@ -1,0 +1,272 @@
+#include "lumos/model/job.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "lumos/model/job_fields.h"
+
+namespace lumos {
+namespace {
+
+/// Which fields the caller named; the others may follow from them.
+using Given = std::function<bool(std::string_view)>;
+
+bool is_unset(std::string_view text) { return text.empty() || text == "null"; }
+
+Given given_in(const std::vector<JobSetting>& settings) {
+  return [&settings](std::string_view name) {
+    return std::any_of(settings.begin(), settings.end(),
+                       [&](const JobSetting& s) { return s.first == name && !is_unset(s.second); });
+  };
+}
+
+/// Applies the settings in order. Null puts the default back. Unknown names go to `unknown`, or are an error without
+/// it.
+Status apply(Job& job, const std::vector<JobSetting>& settings, std::vector<std::string>* unknown) {
+  static const Job kDefaults;
+  for (const auto& [name, text] : settings) {
+    const JobField* field = find_job_field(name);
+    if (field == nullptr) {
+      if (unknown == nullptr) return fail(ErrorKind::kUsage, "no setting of a job is called '{}'", name);
+      unknown->push_back(name);
+    } else if (is_unset(text)) {
+      std::visit([&](auto member) { job.*member = kDefaults.*member; }, field->member);
+    } else {
+      TRY_STATUS(set_job_field(job, *field, text));
+    }
+  }
+  return {};
+}
+
+/// world_size = TP x PP x CP x DP: the replica is what the split says, so DP follows a world that was asked for.
+Status derive_world(Job& job, const Given& given) {
+  const int64_t replica = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
+  if (replica <= 0) return fail(ErrorKind::kUsage, "parallel sizes must be at least 1");
+  if (given("world_size") && !given("data_parallel_size")) {
+    if (job.world_size % replica != 0) {
+      return fail(ErrorKind::kUsage, "world_size {} is not a multiple of tensor x pipeline parallel size {}",
+                  job.world_size, replica);
+    }
+    job.data_parallel_size = job.world_size / replica;
+  } else if (!given("world_size")) {
+    job.world_size = replica * job.data_parallel_size;
+  }
+  return {};
+}
+
+/// global_batch_size = micro_batch_size x DP x num_microbatches: whichever of the last and the first was asked for.
+Status derive_batch(Job& job, const Given& given) {
+  const int64_t samples = job.micro_batch_size * job.data_parallel_size;
+  if (samples <= 0) return fail(ErrorKind::kUsage, "micro_batch_size and data_parallel_size must be at least 1");
+  if (given("global_batch_size") && !given("num_microbatches")) {
+    if (job.global_batch_size % samples != 0) {
+      return fail(ErrorKind::kUsage,
+                  "global_batch_size {} is not a multiple of micro_batch_size {} x data_parallel_size {}",
+                  job.global_batch_size, job.micro_batch_size, job.data_parallel_size);
+    }
+    job.num_microbatches = job.global_batch_size / samples;
+  } else if (!given("global_batch_size")) {
+    job.global_batch_size = samples * job.num_microbatches;
+  }
+  return {};
+}
+
+/// The schedule and the number of chunks say the same thing twice; the one that was named wins.
+void derive_schedule(Job& job, const Given& given) {
+  const bool interleaved = job.pipeline_schedule == PipelineSchedule::kInterleaved;
+  if (given("pipeline_schedule") && !interleaved && !given("virtual_pipeline_model_parallel_size")) {
+    job.virtual_pipeline_model_parallel_size = 1;
+  } else if (!given("pipeline_schedule")) {
+    if (job.virtual_pipeline_model_parallel_size > 1) {
+      job.pipeline_schedule = PipelineSchedule::kInterleaved;
+    } else if (interleaved) {
+      job.pipeline_schedule = PipelineSchedule::kOneForwardOneBackward;
+    }
+  }
+}
+
+/// Megatron turns sequence parallelism off where there is no tensor parallelism to split the sequence over.
+void derive_sequence_parallel(Job& job) {
+  if (job.tensor_model_parallel_size == 1) job.sequence_parallel = false;
+}
+
+Status derive_all(Job& job, const Given& given) {
+  TRY_STATUS(derive_world(job, given));
+  TRY_STATUS(derive_batch(job, given));
+  derive_schedule(job, given);
+  derive_sequence_parallel(job);
+  return check_job(job);
+}
+
+/// What a new model takes when the file does not say: Megatron's defaults.
+Status fill_model(Job& job, const Given& given) {
+  for (std::string_view name : {"num_layers", "hidden_size", "num_attention_heads", "seq_length", "vocab_size"}) {
+    if (!given(name)) return fail(ErrorKind::kUsage, "the job does not say {}", name);
+  }
+  if (job.num_attention_heads <= 0) return fail(ErrorKind::kUsage, "num_attention_heads must be at least 1");
+  if (!given("ffn_hidden_size")) {
+    // A gated FFN has three matrices instead of two; Megatron keeps the parameters and rounds to 64.
+    job.ffn_hidden_size = job.swiglu ? job.hidden_size * 8 / 3 / 64 * 64 : 4 * job.hidden_size;
+  }
+  if (!given("kv_channels")) {
+    if (job.hidden_size % job.num_attention_heads != 0) {
+      return fail(ErrorKind::kUsage, "hidden_size {} is not a multiple of num_attention_heads {}: set kv_channels",
+                  job.hidden_size, job.num_attention_heads);
+    }
+    job.kv_channels = job.hidden_size / job.num_attention_heads;
+  }
+  if (!given("num_query_groups")) job.num_query_groups = job.num_attention_heads;
+  if (!given("max_position_embeddings")) job.max_position_embeddings = job.seq_length;
+  if (!given("grad_reduce_in_fp32")) job.grad_reduce_in_fp32 = job.params_dtype == ParamsType::kBf16;
+  return {};
+}
+
+Status require_multiple(std::string_view name, int64_t value, std::string_view of_name, int64_t of) {
+  if (value % of == 0) return {};
+  return fail(ErrorKind::kUsage, "{} {} is not a multiple of {} {}", name, value, of_name, of);
+}
+
+Status check_positive(const Job& job) {
+  for (const JobField& field : job_fields()) {
+    const auto* member = std::get_if<int64_t Job::*>(&field.member);
+    if (member == nullptr) continue;
+    const bool may_be_zero = field.name == "ddp_bucket_size" || field.name == "make_vocab_size_divisible_by";
+    const int64_t least = may_be_zero ? 0 : 1;
+    if (job.**member < least) {
+      return fail(ErrorKind::kUsage, "{} {} must be at least {}", field.name, job.**member, least);
+    }
+  }
+  return {};
+}
+
+Status check_split(const Job& job) {
+  const int64_t tp = job.tensor_model_parallel_size;
+  constexpr std::string_view kTp = "tensor_model_parallel_size";
+  TRY_STATUS(require_multiple("num_attention_heads", job.num_attention_heads, kTp, tp));
+  TRY_STATUS(require_multiple("num_query_groups", job.num_query_groups, kTp, tp));
+  TRY_STATUS(
+      require_multiple("num_attention_heads", job.num_attention_heads, "num_query_groups", job.num_query_groups));
+  TRY_STATUS(require_multiple("ffn_hidden_size", job.ffn_hidden_size, kTp, tp));
+  if (job.sequence_parallel) TRY_STATUS(require_multiple("seq_length", job.seq_length, kTp, tp));
+  if (job.context_parallel_size != 1) {
+    return fail(ErrorKind::kUsage, "context_parallel_size {} is not modelled: set it to 1", job.context_parallel_size);
+  }
+  if (job.expert_model_parallel_size != 1) {
+    return fail(ErrorKind::kUsage, "expert_model_parallel_size {} is not modelled: set it to 1",
+                job.expert_model_parallel_size);
+  }
+  return require_multiple("num_layers", job.num_layers,
+                          "pipeline_model_parallel_size x virtual_pipeline_model_parallel_size", num_chunks(job));
+}
+
+Status check_schedule(const Job& job) {
+  const bool interleaved = job.pipeline_schedule == PipelineSchedule::kInterleaved;
+  const int64_t chunks = job.virtual_pipeline_model_parallel_size;
+  if (interleaved != (chunks > 1)) {
+    return fail(ErrorKind::kUsage, "pipeline_schedule {} contradicts virtual_pipeline_model_parallel_size {}",
+                interleaved ? "interleaved" : "without interleaving", chunks);
+  }
+  if (!interleaved) return {};
+  if (job.pipeline_model_parallel_size < 2) {
+    return fail(ErrorKind::kUsage,
+                "virtual_pipeline_model_parallel_size {} needs pipeline_model_parallel_size of 2 or more", chunks);
+  }
+  return require_multiple("num_microbatches", job.num_microbatches, "pipeline_model_parallel_size",
+                          job.pipeline_model_parallel_size);
+}
+
+Status check_sizes(const Job& job) {
+  const int64_t replica = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
+  if (job.world_size != replica * job.data_parallel_size) {
+    return fail(ErrorKind::kUsage,
+                "world_size {} contradicts tensor {} x pipeline {} x data parallel {} = {}: leave one of them out",
+                job.world_size, job.tensor_model_parallel_size, job.pipeline_model_parallel_size,
+                job.data_parallel_size, replica * job.data_parallel_size);
+  }
+  const int64_t samples = job.micro_batch_size * job.data_parallel_size;
+  if (job.global_batch_size != samples * job.num_microbatches) {
+    return fail(
+        ErrorKind::kUsage,
+        "global_batch_size {} contradicts micro_batch_size {} x data_parallel_size {} x num_microbatches {} = {}: "
+        "leave one of them out",
+        job.global_batch_size, job.micro_batch_size, job.data_parallel_size, job.num_microbatches,
+        samples * job.num_microbatches);
+  }
+  if (job.position_embedding_type == PositionEmbedding::kLearnedAbsolute &&
+      job.max_position_embeddings < job.seq_length) {
+    return fail(ErrorKind::kUsage, "max_position_embeddings {} is less than seq_length {}", job.max_position_embeddings,
+                job.seq_length);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Job> resolve_job(const std::vector<JobSetting>& settings, std::vector<std::string>* unknown) {
+  Job job;
+  std::vector<std::string> ignored;
+  TRY_STATUS(apply(job, settings, unknown != nullptr ? unknown : &ignored));
+  const Given given = given_in(settings);
+  TRY_STATUS(fill_model(job, given));
+  TRY_STATUS(derive_all(job, given));
+  return job;
+}
+
+Result<Job> change_job(const Job& job, const std::vector<JobSetting>& settings) {
+  Job changed = job;
+  TRY_STATUS(apply(changed, settings, nullptr));
+  const Given given = given_in(settings);
+  if (!given("max_position_embeddings")) {
+    changed.max_position_embeddings = std::max(changed.max_position_embeddings, changed.seq_length);
+  }
+  // Without grouping there are as many key heads as query heads, whatever their number.
+  if (!given("num_query_groups") && job.num_query_groups == job.num_attention_heads) {
+    changed.num_query_groups = changed.num_attention_heads;
+  }
+  TRY_STATUS(derive_all(changed, given));
+  return changed;
+}
+
+Result<Job> change_job(const Job& job, std::string_view name, std::string_view value) {
+  return change_job(job, {{std::string(name), std::string(value)}});
+}
+
+std::vector<JobSetting> job_settings(const Job& job) {
+  std::vector<JobSetting> settings;
+  for (const JobField& field : job_fields()) {
+    settings.emplace_back(field.name, job_field_text(job, field));
+  }
+  return settings;
+}
+
+std::vector<std::string_view> job_field_names() {
+  std::vector<std::string_view> names;
+  for (const JobField& field : job_fields()) names.push_back(field.name);
+  return names;
+}
+
+Status check_job(const Job& job) {
+  TRY_STATUS(check_positive(job));
+  TRY_STATUS(check_sizes(job));
+  TRY_STATUS(check_split(job));
+  TRY_STATUS(check_schedule(job));
+  if (job.overlap_param_gather && !job.use_distributed_optimizer) {
+    return fail(ErrorKind::kUsage, "overlap_param_gather true needs use_distributed_optimizer true");
+  }
+  return {};
+}
+
+int64_t padded_vocab_size(const Job& job) {
+  const int64_t tp = job.tensor_model_parallel_size;
+  if (job.make_vocab_size_divisible_by == 0) return job.vocab_size / tp * tp;
+  const int64_t multiple = job.make_vocab_size_divisible_by * tp;
+  return (job.vocab_size + multiple - 1) / multiple * multiple;
+}
+
+int64_t num_chunks(const Job& job) {
+  return job.pipeline_model_parallel_size * job.virtual_pipeline_model_parallel_size;
+}
+
+int64_t element_bytes(const Job& job) { return job.params_dtype == ParamsType::kFp32 ? 4 : 2; }
+
+}  // namespace lumos

@@ -1,0 +1,107 @@
+#include "lumos/model/job_file.h"
+
+#include <algorithm>
+
+#include "lumos/base/suggest.h"
+#include "lumos/base/toml.h"
+#include "lumos/model/job_fields.h"
+
+namespace lumos {
+namespace {
+
+Result<std::string> scalar_text(const ValueView& view) {
+  if (!view.exists()) return std::string("null");
+  const Value& value = *view.value();
+  switch (value.kind()) {
+    case Value::Kind::kBool:
+      return std::string(*value.get<bool>() ? "true" : "false");
+    case Value::Kind::kInt:
+      return fmt::format("{}", *value.get<int64_t>());
+    case Value::Kind::kDouble:
+      return fmt::format("{}", *value.get<double>());
+    case Value::Kind::kString:
+      return *value.get<std::string>();
+    default:
+      return view.error("a job setting is a number, a text or true and false");
+  }
+}
+
+std::string unknown_warning(const std::vector<std::string>& unknown) {
+  std::string names;
+  for (const std::string& name : unknown) {
+    names += names.empty() ? "" : ", ";
+    names += name;
+    const std::string_view near = nearest(name, job_field_names());
+    if (!near.empty()) names += fmt::format(" (did you mean {}?)", near);
+  }
+  return "not read from the job file: " + names;
+}
+
+/// A field's text as TOML and JSON spell it: quoted unless it is a number or a truth value.
+bool is_text_field(const JobField& field) {
+  return !std::holds_alternative<int64_t Job::*>(field.member) &&
+         !std::holds_alternative<double Job::*>(field.member) && !std::holds_alternative<bool Job::*>(field.member);
+}
+
+}  // namespace
+
+Result<std::vector<JobSetting>> settings_from_value(const ValueView& object) {
+  std::vector<JobSetting> settings;
+  for (const auto& [key, view] : TRY(object.members())) {
+    // Only what a job has must be a scalar; files carry notes of other shapes beside it.
+    const bool known = find_job_field(key) != nullptr;
+    settings.emplace_back(key, known ? TRY(scalar_text(view)) : std::string("null"));
+  }
+  return settings;
+}
+
+Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetting>& overrides) {
+  const std::vector<JobSetting> settings = TRY(settings_from_value(file));
+  JobFile result;
+  std::vector<std::string> unknown;
+  auto job = resolve_job(settings, &unknown);
+  if (!job) return file.error(job.error().message);
+  result.job = overrides.empty() ? *job : TRY(change_job(*job, overrides));
+  if (!unknown.empty()) result.warnings.push_back(unknown_warning(unknown));
+  return result;
+}
+
+Result<JobFile> read_job_file(const std::string& path, const std::vector<JobSetting>& overrides) {
+  const Value value = TRY(read_value_file(path));
+  return job_from_value(ValueView(value, path), overrides);
+}
+
+std::string job_to_toml(const Job& job) {
+  std::string text;
+  for (const JobField& field : job_fields()) {
+    const std::string value = job_field_text(job, field);
+    if (value.empty()) continue;
+    if (is_text_field(field)) {
+      text += fmt::format("{} = \"{}\"\n", field.name, value);
+    } else {
+      text += fmt::format("{} = {}\n", field.name, value);
+    }
+  }
+  return text;
+}
+
+void write_job(JsonWriter& json, const Job& job) {
+  json.begin_object();
+  for (const JobField& field : job_fields()) {
+    json.key(field.name);
+    std::visit(
+        [&](auto member) {
+          using T = std::decay_t<decltype(job.*member)>;
+          if constexpr (std::is_enum_v<T>) {
+            const std::string text = job_field_text(job, field);
+            text.empty() ? json.null() : json.value(text);
+          } else {
+            json.value(job.*member);
+          }
+        },
+        field.member);
+  }
+  json.end_object();
+}
+
+}  // namespace lumos

@@ -1,0 +1,33 @@
+// Job files: TOML or JSON with Megatron's argument names, null for unset. Read by every command that takes --job;
+// written by those that hand a job on.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lumos/base/json_writer.h"
+#include "lumos/base/value.h"
+#include "lumos/model/job.h"
+
+namespace lumos {
+
+/// A job and what the user should know about how it was read.
+struct JobFile {
+  Job job;
+  std::vector<std::string> warnings;  ///< one sentence each: keys that Lumos does not read
+};
+
+/// The settings of an object of scalars; an error names the key that holds something else.
+Result<std::vector<JobSetting>> settings_from_value(const ValueView& object);
+
+/// Settings of `file`, then of `overrides` on top, resolved together. Unknown keys of the file become a warning.
+Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetting>& overrides = {});
+Result<JobFile> read_job_file(const std::string& path, const std::vector<JobSetting>& overrides = {});
+
+/// The job as TOML text that reads back as the same job.
+std::string job_to_toml(const Job& job);
+
+/// Writes the job as one JSON object of all its fields; what is unset is null.
+void write_job(JsonWriter& json, const Job& job);
+
+}  // namespace lumos

@@ -1,0 +1,55 @@
+#include "lumos/model/job_file.h"
+
+#include <gtest/gtest.h>
+
+#include "lumos/base/json_value.h"
+#include "lumos/base/toml.h"
+#include "lumos/model/test_jobs.h"
+
+namespace lumos {
+namespace {
+
+TEST(JobFile, WhatIsWrittenReadsBack) {
+  const Job job =
+      test_job({{"tensor_model_parallel_size", "2"}, {"recompute_granularity", "full"}, {"swiglu", "true"}});
+  const auto toml = parse_toml(job_to_toml(job), "job.toml");
+  ASSERT_TRUE(toml) << toml.error().message;
+  EXPECT_EQ(job_from_value(ValueView(*toml, "job.toml"))->job, job);
+  JsonWriter json;
+  write_job(json, job);
+  const auto value = parse_json(json.text(), "job.json");
+  ASSERT_TRUE(value) << value.error().message;
+  EXPECT_EQ(job_from_value(ValueView(*value, "job.json"))->job, job);
+}
+
+TEST(JobFile, NullIsUnsetAndUnknownKeysAreNamed) {
+  const auto value = parse_json(R"({"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "seq_length": 128,
+      "vocab_size": 1000, "kv_channels": null, "recompute_granularity": null, "tensor_model_parallel_sizes": 2,
+      "notes": {"a": 1}})",
+                                "job.json");
+  const auto file = job_from_value(ValueView(*value, "job.json"));
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->job.kv_channels, 64);
+  ASSERT_EQ(file->warnings.size(), 1u);
+  EXPECT_NE(file->warnings[0].find("tensor_model_parallel_sizes (did you mean tensor_model_parallel_size?)"),
+            std::string::npos);
+  EXPECT_NE(file->warnings[0].find("notes"), std::string::npos);
+}
+
+TEST(JobFile, ErrorsNameTheFile) {
+  const auto value = parse_toml("num_layers = 4\n", "my-job.toml");
+  const auto file = job_from_value(ValueView(*value, "my-job.toml"));
+  ASSERT_FALSE(file);
+  EXPECT_NE(file.error().message.find("my-job.toml"), std::string::npos);
+  EXPECT_NE(file.error().message.find("hidden_size"), std::string::npos);
+}
+
+TEST(JobFile, OverridesAreChangesOfTheFilesJob) {
+  const auto value = parse_toml(job_to_toml(test_job({{"data_parallel_size", "4"}})), "job.toml");
+  const auto file = job_from_value(ValueView(*value, "job.toml"), {{"data_parallel_size", "8"}});
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_EQ(file->job.world_size, 8);
+}
+
+}  // namespace
+}  // namespace lumos

@@ -1,0 +1,117 @@
+#include "lumos/model/job.h"
+
+#include <gtest/gtest.h>
+
+namespace lumos {
+namespace {
+
+std::vector<JobSetting> small_model() {
+  return {{"num_layers", "8"},
+          {"hidden_size", "1024"},
+          {"num_attention_heads", "16"},
+          {"seq_length", "2048"},
+          {"vocab_size", "50257"}};
+}
+
+std::vector<JobSetting> with(std::vector<JobSetting> more) {
+  std::vector<JobSetting> settings = small_model();
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+std::string error_of(const Result<Job>& job) { return job ? "" : job.error().message; }
+
+TEST(Job, SizesFollowFromWhatIsSet) {
+  const auto job = resolve_job(with({{"tensor_model_parallel_size", "2"},
+                                     {"pipeline_model_parallel_size", "2"},
+                                     {"world_size", "16"},
+                                     {"global_batch_size", "64"},
+                                     {"micro_batch_size", "2"}}));
+  ASSERT_TRUE(job) << error_of(job);
+  EXPECT_EQ(job->data_parallel_size, 4);
+  EXPECT_EQ(job->num_microbatches, 8);
+  EXPECT_EQ(job->ffn_hidden_size, 4096);
+  EXPECT_EQ(job->kv_channels, 64);
+  EXPECT_EQ(job->num_query_groups, 16);
+  EXPECT_EQ(job->max_position_embeddings, 2048);
+  EXPECT_TRUE(job->grad_reduce_in_fp32) << "Megatron reduces bf16 gradients in fp32";
+}
+
+TEST(Job, ContradictionsNameBothValues) {
+  const auto world = resolve_job(with({{"world_size", "16"}, {"data_parallel_size", "3"}}));
+  EXPECT_NE(error_of(world).find("world_size 16"), std::string::npos);
+  EXPECT_NE(error_of(world).find("data parallel 3"), std::string::npos);
+  const auto batch = resolve_job(with({{"global_batch_size", "10"}, {"num_microbatches", "4"}}));
+  EXPECT_NE(error_of(batch).find("global_batch_size 10"), std::string::npos);
+  EXPECT_NE(error_of(batch).find("num_microbatches 4"), std::string::npos);
+  EXPECT_EQ(batch.error().kind, ErrorKind::kUsage);
+}
+
+TEST(Job, ImpossibleSplitsAreRefusedWithTheReason) {
+  EXPECT_NE(error_of(resolve_job(with({{"tensor_model_parallel_size", "3"}}))).find("num_attention_heads 16"),
+            std::string::npos);
+  EXPECT_NE(error_of(resolve_job(with({{"pipeline_model_parallel_size", "3"}}))).find("num_layers 8"),
+            std::string::npos);
+  EXPECT_NE(
+      error_of(resolve_job(with({{"virtual_pipeline_model_parallel_size", "2"}}))).find("pipeline_model_parallel_size"),
+      std::string::npos);
+  EXPECT_NE(error_of(resolve_job(with({{"micro_batch_size", "0"}}))).find("micro_batch_size"), std::string::npos);
+  EXPECT_NE(error_of(resolve_job(with({{"num_layers", "many"}}))).find("'many'"), std::string::npos);
+  EXPECT_NE(error_of(resolve_job({{"num_layers", "8"}})).find("hidden_size"), std::string::npos);
+}
+
+TEST(Job, UnknownNamesAreReportedFromFilesAndRefusedFromTheCommandLine) {
+  std::vector<std::string> unknown;
+  const auto job = resolve_job(with({{"moe_router_topk", "2"}}), &unknown);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(unknown, std::vector<std::string>{"moe_router_topk"});
+  EXPECT_FALSE(change_job(*job, "moe_router_topk", "2"));
+}
+
+TEST(Job, NullIsUnset) {
+  const auto job = resolve_job(with(
+      {{"virtual_pipeline_model_parallel_size", "null"}, {"kv_channels", "null"}, {"recompute_granularity", "null"}}));
+  ASSERT_TRUE(job) << error_of(job);
+  EXPECT_EQ(job->virtual_pipeline_model_parallel_size, 1);
+  EXPECT_EQ(job->kv_channels, 64);
+  EXPECT_EQ(job->recompute_granularity, Recompute::kNone);
+}
+
+TEST(Job, AChangeCarriesItsConsequences) {
+  const auto base = resolve_job(with({{"tensor_model_parallel_size", "2"},
+                                      {"data_parallel_size", "2"},
+                                      {"num_microbatches", "8"},
+                                      {"sequence_parallel", "true"}}));
+  ASSERT_TRUE(base) << error_of(base);
+  const auto more_replicas = change_job(*base, "data_parallel_size", "8");
+  EXPECT_EQ(more_replicas->world_size, 16);
+  EXPECT_EQ(more_replicas->global_batch_size, 64);
+  const auto same_batch = change_job(*base, {{"data_parallel_size", "4"}, {"global_batch_size", "16"}});
+  EXPECT_EQ(same_batch->num_microbatches, 4);
+  const auto fixed_world = change_job(*base, {{"pipeline_model_parallel_size", "2"}, {"world_size", "4"}});
+  EXPECT_EQ(fixed_world->data_parallel_size, 1);
+  EXPECT_FALSE(change_job(*base, "tensor_model_parallel_size", "1")->sequence_parallel);
+  const auto interleaved =
+      change_job(*base, {{"pipeline_model_parallel_size", "2"}, {"virtual_pipeline_model_parallel_size", "2"}});
+  ASSERT_TRUE(interleaved) << error_of(interleaved);
+  EXPECT_EQ(interleaved->pipeline_schedule, PipelineSchedule::kInterleaved);
+  EXPECT_EQ(change_job(*interleaved, "pipeline_schedule", "1f1b")->virtual_pipeline_model_parallel_size, 1);
+}
+
+TEST(Job, SettingsGiveTheSameJobAgain) {
+  const auto job = resolve_job(with(
+      {{"swiglu", "true"}, {"num_query_groups", "4"}, {"recompute_granularity", "full"}, {"hidden_dropout", "0.0"}}));
+  ASSERT_TRUE(job) << error_of(job);
+  const auto again = resolve_job(job_settings(*job));
+  ASSERT_TRUE(again) << error_of(again);
+  EXPECT_EQ(*again, *job);
+}
+
+TEST(Job, VocabularyIsPaddedToATensorParallelMultiple) {
+  const auto job = resolve_job(small_model());
+  EXPECT_EQ(padded_vocab_size(*job), 50304);
+  EXPECT_EQ(padded_vocab_size(*change_job(*job, "tensor_model_parallel_size", "8")), 51200);
+}
+
+}  // namespace
+}  // namespace lumos

@@ -1,0 +1,99 @@
+// Laws that every kernel model keeps: more work never takes less time, and limits are where they must be.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "lumos/model/attention.h"
+#include "lumos/model/elementwise.h"
+#include "lumos/model/gemm.h"
+#include "lumos/model/kernel_work.h"
+#include "lumos/model/test_jobs.h"
+
+namespace lumos {
+namespace {
+
+int64_t multiple_of_8(int most) { return 8 * *rc::gen::inRange(1, most); }
+
+RC_GTEST_PROP(Gemm, NeverPassesThePeak, ()) {
+  const GemmShape shape{multiple_of_8(2048), multiple_of_8(2048), multiple_of_8(2048), *rc::gen::inRange(1, 64)};
+  const Gpu gpu = test_cluster().gpu;
+  const double tflops = gemm_flops(shape) / gemm_us(shape, gpu) / 1e6;
+  RC_ASSERT(tflops <= gpu.matrix_tflops * gpu.gemm_peak_fraction * 1.0001);
+  RC_ASSERT(gemm_us(shape, gpu) >= gpu.kernel_floor_us);
+}
+
+RC_GTEST_PROP(Gemm, MoreOfADimensionTakesNoLessTime, ()) {
+  const GemmShape shape{multiple_of_8(1024), multiple_of_8(1024), multiple_of_8(1024), *rc::gen::inRange(1, 16)};
+  const Gpu gpu = test_cluster().gpu;
+  const double base_us = gemm_us(shape, gpu);
+  for (int64_t GemmShape::*extent : {&GemmShape::m, &GemmShape::n, &GemmShape::k}) {
+    GemmShape more = shape;
+    more.*extent *= 2;
+    RC_ASSERT(gemm_us(more, gpu) >= base_us * 0.9999);
+  }
+  GemmShape more = shape;
+  more.batch += 1;
+  RC_ASSERT(gemm_us(more, gpu) >= base_us * 0.9999);
+}
+
+TEST(Gemm, ALargeProductReachesThePeakFraction) {
+  const Gpu gpu = test_cluster().gpu;
+  const GemmShape shape{16384, 16384, 16384};
+  const double share = gemm_flops(shape) / gemm_us(shape, gpu) / 1e6 / gpu.matrix_tflops;
+  EXPECT_NEAR(share, gpu.gemm_peak_fraction, 0.05 * gpu.gemm_peak_fraction);
+}
+
+TEST(Gemm, AThinProductIsBoundByMemory) {
+  const Gpu gpu = test_cluster().gpu;
+  const GemmShape shape{8, 16384, 16384};
+  const double memory_us = gemm_bytes(shape) / (gpu.memory_gb_per_s * gpu.memory_peak_fraction * 1e3);
+  EXPECT_NEAR(gemm_us(shape, gpu), memory_us + gpu.kernel_floor_us, 0.2 * memory_us);
+}
+
+TEST(Gemm, OddRowsAreSlowAndHalfAlignedOnesLessSo) {
+  const Gpu gpu = test_cluster().gpu;
+  const double aligned_us = gemm_us({4096, 50304, 4096}, gpu);
+  const double by_four_us = gemm_us({4096, 50300, 4096}, gpu);
+  const double odd_us = gemm_us({4096, 50303, 4096}, gpu);
+  EXPECT_GT(by_four_us, 1.2 * aligned_us);
+  EXPECT_GT(odd_us, 1.5 * by_four_us);
+  EXPECT_NEAR(aligned_us / odd_us, gpu.gemm_unaligned_fraction, 0.05);
+}
+
+TEST(Attention, CausalIsHalfAndBackwardIsTwoAndAHalfTimesTheFlops) {
+  AttentionShape shape{1, 4096, 4096, 32, 32, 128};
+  AttentionShape full = shape, backward = shape;
+  full.causal = false;
+  backward.backward = true;
+  EXPECT_DOUBLE_EQ(attention_flops(full), 2 * attention_flops(shape));
+  EXPECT_DOUBLE_EQ(attention_flops(backward), 2.5 * attention_flops(shape));
+  const Gpu gpu = test_cluster().gpu;
+  EXPECT_GT(attention_us(backward, gpu), 2.5 * attention_us(shape, gpu));
+}
+
+RC_GTEST_PROP(Elementwise, GrowsWithBytesFromAFloor, (uint32_t bytes, uint32_t more)) {
+  const Gpu gpu = test_cluster().gpu;
+  RC_ASSERT(elementwise_us(bytes, gpu) >= gpu.kernel_floor_us);
+  RC_ASSERT(elementwise_us(double(bytes) + more, gpu) >= elementwise_us(bytes, gpu));
+}
+
+TEST(WorkTimes, ACollectiveBesideComputeHidesBehindTheNextProduct) {
+  const Cluster cluster = test_cluster();
+  const KernelWork product{"p", GemmShape{8192, 8192, 8192}};
+  KernelWork reduce{"r", Collective{CollectiveKind::kAllReduce, 1e6, {8, 8}}};
+  const WorkTimes before = work_times({reduce, product}, cluster);
+  reduce.beside_compute = true;
+  const WorkTimes beside = work_times({reduce, product}, cluster);
+  EXPECT_GT(before.comm_us, 0);
+  EXPECT_EQ(beside.comm_us, 0);
+  EXPECT_DOUBLE_EQ(beside.overlapped_us, before.comm_us);
+  EXPECT_DOUBLE_EQ(beside.compute_us, before.compute_us);
+}
+
+TEST(WorkTimes, AGroupOfOneCostsNothing) {
+  const WorkTimes times = work_times({{"r", Collective{CollectiveKind::kAllReduce, 1e9, {1, 1}}}}, test_cluster());
+  EXPECT_EQ(times.comm_us, 0);
+  EXPECT_EQ(times.launches, 0);
+}
+
+}  // namespace
+}  // namespace lumos

@@ -1,0 +1,28 @@
+// Where ranks sit: Megatron numbers them so that the first axis of rank_order varies fastest, and nodes hold
+// consecutive ranks. Read by whoever needs to know which collectives leave a node.
+#pragma once
+
+#include "lumos/model/cluster.h"
+#include "lumos/model/collective.h"
+#include "lumos/model/job.h"
+
+namespace lumos {
+
+enum class ParallelAxis : uint8_t { kTensor, kPipeline, kData };
+
+/// Members along `axis`.
+int64_t axis_size(const Job& job, ParallelAxis axis);
+
+/// Ranks between neighbours along `axis`. Axes that rank_order does not name come last.
+int64_t axis_stride(const Job& job, ParallelAxis axis);
+
+/// The group along `axis` on nodes of the cluster's size.
+GroupShape axis_group(const Job& job, const Cluster& cluster, ParallelAxis axis);
+
+/// The message between neighbouring pipeline stages: a group of two, within a node when the stride allows it.
+GroupShape pipeline_neighbours(const Job& job, const Cluster& cluster);
+
+/// Rank of the given position.
+int64_t rank_at(const Job& job, int64_t tensor, int64_t pipeline, int64_t data);
+
+}  // namespace lumos
