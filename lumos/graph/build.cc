@@ -6,6 +6,7 @@
 #include "lumos/graph/first_wave.h"
 #include "lumos/graph/full_gpu.h"
 #include "lumos/graph/graph_draft.h"
+#include "lumos/graph/issue_order.h"
 #include "lumos/graph/rank_programs.h"
 #include "lumos/graph/rank_steps.h"
 
@@ -166,6 +167,9 @@ class Assembly {
       draft.depend(work_begin_[wave.waiting], work_begin_[wave.running], EdgeKind::kFirstWave, wave.lag_ns, true,
                    false);
     }
+    for (const IssueOrder& order : p_.issue_order) {
+      draft.depend(work_begin_[order.later], work_begin_[order.earlier], EdgeKind::kIssueOrder, 0, true, false);
+    }
     for (const Room& room : room_) {
       draft.depend(room.task, work_end_[room.work], EdgeKind::kQueue, p_.launch_queue.return_ns, false, false);
     }
@@ -310,6 +314,7 @@ RankPrograms make_programs(const EventTable& table, const BuildOptions& options)
     if (!known) p.first_waves.push_back(drain);
   }
   p.launch_queue = find_launch_queue(table, p.host, p.gpu);
+  if (options.inter_stream) p.issue_order = find_issue_order(p);
   p.sync_calls = find_sync_calls(table, p.host, p.gpu, p.tolerance_ns, options.use_sync_rows);
   p.hand_offs = find_hand_offs(table, p.host);
   return p;

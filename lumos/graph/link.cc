@@ -1,5 +1,9 @@
 #include "lumos/graph/link.h"
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include <algorithm>
 #include <limits>
 
@@ -30,9 +34,25 @@ std::vector<int64_t> start_offsets(const std::vector<ExecGraph>& ranks, const Jo
 }
 
 template <class T>
+void append(std::vector<T>& to, const std::vector<T>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+template <class T>
 void free_column(std::vector<T>& column) {
   std::vector<T>().swap(column);
 }
+
+/// Gives freed memory back to the system. The columns of one rank come from the heap, those of the job do not: without
+/// this a large job would hold its ranks' graphs twice.
+void release_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+// Ranks between two calls of release_memory(): a call looks at the whole heap.
+constexpr size_t kRanksPerRelease = 32;
 
 class Linker {
  public:
@@ -48,7 +68,10 @@ class Linker {
     out_.transfer_task.assign(matches_.kernels.size(), kNoIndex);
     rendezvous_base_ = 0;
     for (const ExecGraph& rank : ranks_) rendezvous_base_ += rank.size() + (many_ ? 1 : 0);
-    for (size_t r = 0; r < ranks_.size(); ++r) append_rank(r, offsets[r]);
+    for (size_t r = 0; r < ranks_.size(); ++r) {
+      append_rank(r, offsets[r]);
+      if ((r + 1) % kRanksPerRelease == 0) release_memory();
+    }
     append_rendezvous();
     order();
     return std::move(out_);
@@ -101,20 +124,22 @@ class Linker {
       add_task(kNoIndex, TaskKind::kRendezvous, kNoProcessor, offset_ns, origin_of(rank));
       close_edges();
     }
-    for (uint32_t task = 0; task < rank.size(); ++task) {
-      const uint32_t processor =
-          rank.processor[task] == kNoProcessor ? kNoProcessor : rank.processor[task] + processors;
-      add_task(rank.event[task], rank.kind[task], processor, rank.duration_ns[task], rank.measured_start_ns[task]);
-      for (uint32_t e = rank.edge_begin[task]; e < rank.edge_begin[task + 1]; ++e) {
-        Edge edge = rank.edges[e];
-        edge.source += first;
-        g.edges.push_back(edge);
+    append(g.event, rank.event);
+    append(g.kind, rank.kind);
+    append(g.duration_ns, rank.duration_ns);
+    append(g.measured_start_ns, rank.measured_start_ns);
+    for (uint32_t processor : rank.processor) {
+      g.processor.push_back(processor == kNoProcessor ? kNoProcessor : processor + processors);
+    }
+    for (uint32_t task = first; task < g.size(); ++task) {
+      const uint32_t begin = rank.edge_begin[task - first], end = rank.edge_begin[task - first + 1];
+      for (uint32_t e = begin; e < end; ++e) {
+        g.edges.push_back(rank.edges[e]);
+        g.edges.back().source += first;
       }
-      if (many_ && rank.edge_begin[task] == rank.edge_begin[task + 1]) {
-        g.edges.push_back({start, 0, EdgeKind::kRendezvous});
-      }
-      const uint32_t row = rank.event[task];
-      if (row != kNoIndex && kernel_of[row] != kNoIndex) link_kernel(kernel_of[row], first + task);
+      if (many_ && begin == end) g.edges.push_back({start, 0, EdgeKind::kRendezvous});
+      const uint32_t row = g.event[task];
+      if (row != kNoIndex && kernel_of[row] != kNoIndex) link_kernel(kernel_of[row], task);
       close_edges();
     }
     append_names(r, start, first, processors);

@@ -94,6 +94,7 @@ class Matcher {
   /// Matches everything of one group that is not matched yet. The rank with most kernels is compared with all others
   /// first; what that leaves over is compared with the next, and so may still join a match that others have made.
   void match_members(const std::vector<MemberSequence>& members, bool clocks_known) {
+    if (clocks_known) take_apart_if_split(members);
     std::vector<uint32_t> by_count(members.size());
     for (uint32_t m = 0; m < members.size(); ++m) by_count[m] = m;
     std::stable_sort(by_count.begin(), by_count.end(),
@@ -108,6 +109,21 @@ class Matcher {
           return out_.kernels[id].match != kNoIndex && has_rank(out_.kernels[id].match, left.rank_index);
         });
         if (!open.kernels.empty()) join(pair_members(open, left, clocks_known));
+      }
+    }
+  }
+
+  /// Where members ran different numbers of collectives, order may have matched two parts of a group, each by itself.
+  void take_apart_if_split(const std::vector<MemberSequence>& members) {
+    const bool even = std::all_of(members.begin(), members.end(), [&](const MemberSequence& member) {
+      return member.kernels.size() == members[0].kernels.size();
+    });
+    if (even) return;
+    for (const MemberSequence& member : members) {
+      for (uint32_t id : member.kernels) {
+        uint32_t& match = out_.kernels[id].match;
+        if (match != kNoIndex) sets_[match].clear();
+        match = kNoIndex;
       }
     }
   }
@@ -362,6 +378,7 @@ class Matcher {
     std::vector<uint32_t> order;
     for (uint32_t m = 0; m < sets_.size(); ++m) {
       auto& set = sets_[m];
+      if (set.empty()) continue;
       std::sort(set.begin(), set.end());
       if (possible(set)) {
         order.push_back(m);

@@ -20,6 +20,8 @@ struct TestJobShape {
   int64_t transfer_ns = 80'000;
   int64_t jitter_ns = 1'000;  ///< ends differ by up to this much
   uint32_t seed = 1;
+  int slow_rank = -1;  ///< whose kernels take `slowdown` times as long
+  double slowdown = 1;
 };
 
 struct TestJob {
@@ -43,13 +45,15 @@ class TestJobMaker {
       job_.offset_ns.push_back(r == 0 ? 0 : below(2 * shape.skew_ns) - shape.skew_ns);
       job_.drift.push_back(r == 0 ? 0 : shape.drift * (double(below(2001)) / 1000.0 - 1));
       free_.push_back(1'000'000);
+      launches_.push_back(0);
     }
   }
 
   TestJob make() {
     for (int round = 0; round < shape_.rounds; ++round) {
       for (int r = 0; r < shape_.ranks; ++r) {
-        const int64_t duration = 300'000 + below(500'000);
+        const double factor = r == shape_.slow_rank ? shape_.slowdown : 1;
+        const int64_t duration = static_cast<int64_t>(factor * double(300'000 + below(500'000)));
         add(r, "gemm", 1, free_[r], duration, {});
         free_[r] += duration;
       }
@@ -93,13 +97,14 @@ class TestJobMaker {
     return time_ns + job_.offset_ns[rank] + static_cast<int64_t>(job_.drift[rank] * double(time_ns));
   }
 
-  /// A launch 50 us before the kernel, and the kernel.
+  /// A launch far ahead of the kernel, as of a job that the GPU holds up, and the kernel.
   void add(int rank, const char* name, uint32_t lane, int64_t start_ns, int64_t duration_ns,
            const CollectiveDetail& collective) {
     EventTable& table = job_.tables[rank];
     const int64_t correlation = ++correlation_;
     const int64_t start = read_clock(rank, start_ns);
-    push(table, EventKind::kRuntime, "cudaLaunchKernel", 0, start - 50'000, 5'000, correlation, kNoIndex);
+    const int64_t launch = read_clock(rank, 8'000 * launches_[rank]++);
+    push(table, EventKind::kRuntime, "cudaLaunchKernel", 0, launch, 5'000, correlation, kNoIndex);
     GpuDetail gpu;
     gpu.grid[0] = 16;
     if (lane >= kPairLane && shape_.metadata) {
@@ -127,6 +132,7 @@ class TestJobMaker {
   std::mt19937_64 random_;
   std::shared_ptr<NamePool> names_ = std::make_shared<NamePool>();
   std::vector<int64_t> free_;
+  std::vector<int64_t> launches_;
   int64_t correlation_ = 0;
   TestJob job_;
 };

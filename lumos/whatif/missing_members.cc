@@ -12,40 +12,29 @@ bool is_compute(TaskKind kind) {
   return kind == TaskKind::kKernel || kind == TaskKind::kMemcpy || kind == TaskKind::kMemset;
 }
 
-/// Compute of one rank as measured, by start, with running sums of its time.
-class MeasuredCompute {
- public:
-  MeasuredCompute(const ExecGraph& graph, const RankTasks& rank) {
-    std::vector<std::pair<int64_t, int64_t>> spans;
-    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-      if (!is_compute(graph.kind[task])) continue;
-      spans.emplace_back(graph.measured_start_ns[task], graph.duration_ns[task]);
+/// Until when each transfer of a rank has compute beside it: the measured end of what runs on a stream just before the
+/// first work there that waits for the transfer. By task from rank.first_task on; INT64_MIN: nothing waits for it.
+std::vector<int64_t> compute_beside(const ExecGraph& graph, const RankTasks& rank) {
+  std::vector<int64_t> until(rank.end_task - rank.first_task, std::numeric_limits<int64_t>::min());
+  std::vector<int64_t> first_waiting(until.size(), std::numeric_limits<int64_t>::max());
+  for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+    int64_t before_ns = std::numeric_limits<int64_t>::min();
+    for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+      const Edge& edge = graph.edges[e];
+      if (edge.kind != EdgeKind::kStream || edge.from_start || !is_compute(graph.kind[edge.source])) continue;
+      before_ns = graph.measured_start_ns[edge.source] + graph.duration_ns[edge.source];
     }
-    std::sort(spans.begin(), spans.end());
-    int64_t sum = 0;
-    for (const auto& [start_ns, duration_ns] : spans) {
-      start_.push_back(start_ns);
-      before_.push_back(sum);
-      last_.push_back(duration_ns);
-      sum += duration_ns;
+    for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+      const Edge& edge = graph.edges[e];
+      if (edge.kind != EdgeKind::kInterStream || graph.kind[edge.source] != TaskKind::kTransfer) continue;
+      const size_t transfer = edge.source - rank.first_task;
+      if (graph.measured_start_ns[task] >= first_waiting[transfer]) continue;
+      first_waiting[transfer] = graph.measured_start_ns[task];
+      until[transfer] = before_ns;
     }
   }
-
-  /// Compute time in [begin_ns, end_ns), at most its length.
-  int64_t within(int64_t begin_ns, int64_t end_ns) const {
-    return std::clamp<int64_t>(until(end_ns) - until(begin_ns), 0, end_ns - begin_ns);
-  }
-
- private:
-  int64_t until(int64_t time_ns) const {
-    const auto after = std::upper_bound(start_.begin(), start_.end(), time_ns);
-    if (after == start_.begin()) return 0;
-    const size_t i = static_cast<size_t>(after - start_.begin()) - 1;
-    return before_[i] + std::min(last_[i], time_ns - start_[i]);
-  }
-
-  std::vector<int64_t> start_, before_, last_;
-};
+  return until;
+}
 
 /// How much longer the compute of a rank takes after the change.
 double compute_ratio(const ExecGraph& before, const ExecGraph& after, const RankTasks& rank) {
@@ -78,7 +67,7 @@ void follow_missing_members(const LinkedJob& job, ExecGraph& changed) {
     const bool missing = std::any_of(transfers.hidden_ns.begin() + begin, transfers.hidden_ns.begin() + end,
                                      [](int64_t hidden_ns) { return hidden_ns > 0; });
     if (!missing) continue;
-    const MeasuredCompute compute(before, rank);
+    const std::vector<int64_t> until = compute_beside(before, rank);
     const double ratio = compute_ratio(before, changed, rank);
     std::vector<int64_t> carried_ns(matches.groups.size(), 0);  // to the next wait of each group
     for (uint32_t k = begin; k < end; ++k) {
@@ -90,10 +79,13 @@ void follow_missing_members(const LinkedJob& job, ExecGraph& changed) {
       carried_ns[kernel.group] = 0;
       set_lag(changed, task, lag_ns, kernel.match != kNoIndex);
       if (hidden_ns == 0) continue;  // this rank came last: what follows is in its own graph
-      const int64_t start_ns = rank.table->ts_ns[kernel.row], end_ns = rank.table->end_ns(kernel.row);
       const int64_t old_ns = before.duration_ns[task], new_ns = changed.duration_ns[task];
-      const int64_t beside_ns = compute.within(start_ns, end_ns);
-      carried_ns[kernel.group] = (std::max(new_ns, beside_ns) - std::max(old_ns, beside_ns)) - (new_ns - old_ns);
+      // The nothing that INT64_MIN stands for must not be subtracted from.
+      const int64_t begin_ns = rank.table->ts_ns[kernel.row];
+      const int64_t beside_ns = std::max(until[task - rank.first_task], begin_ns) - begin_ns;
+      const int64_t late_ns = std::max(new_ns, beside_ns) - std::max(old_ns, beside_ns);
+      const int64_t own_ns = std::max(hidden_ns + new_ns, beside_ns) - std::max(hidden_ns + old_ns, beside_ns);
+      carried_ns[kernel.group] = late_ns - own_ns;
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "lumos/graph/wait_sites.h"
+#include "lumos/graph/wait_site.h"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ constexpr uint64_t kFewestAgreeing = 3;
 
 // That several instances agree to the work on how far back their source is cannot be chance: among hundreds of works
 // any other distance is as likely.
-void choose_back(Site& site) {
+void choose_back(WaitSite& site) {
   site.back_stream = kNoIndex;
   uint64_t most = 0;
   for (const auto& [back, count] : site.backs) {
@@ -31,8 +31,9 @@ void choose_back(Site& site) {
   }
 }
 
-// The reading that time contradicts least and confirms most. Sites of other patterns are refused when contradicted.
-bool choose_reading(Site& site) {
+}  // namespace
+
+bool choose_reading(WaitSite& site) {
   auto bad = [](const ReadingScore& s) { return s.contradicted * kContradictionShare > s.seen; };
   if (site.scores.empty()) {
     const bool refuse = site.contradicted * kContradictionShare > site.edges;
@@ -55,25 +56,9 @@ bool choose_reading(Site& site) {
   return moved;
 }
 
-}  // namespace
-
-bool contradicts(const GpuProgram& gpu, const Candidate& edge, int64_t tolerance_ns) {
-  return gpu.work[edge.source].end_ns > gpu.work[edge.waiting].start_ns + tolerance_ns;
-}
-
-bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t tolerance_ns, std::vector<Site>& sites) {
-  for (Site& site : sites) site.edges = site.contradicted = 0;
-  for (const Candidate& edge : edges) {
-    if (edge.recorded) continue;
-    ++sites[edge.site].edges;
-    sites[edge.site].contradicted += contradicts(gpu, edge, tolerance_ns);
-  }
-  bool moved = false;
-  for (Site& site : sites) moved |= choose_reading(site);
-  return moved;
-}
-
-uint8_t confidence_pct(const Site& site) {
+// How sure an edge of a site is: what its repetitions were not contradicted in, less what is left to choice where time
+// would have allowed another point. A wait that began when its source ended, again and again, leaves little to choice.
+uint8_t confidence_pct(const WaitSite& site) {
   const double edges = static_cast<double>(std::max<uint64_t>(site.edges, 1));
   const double held = 1 - static_cast<double>(site.contradicted) / edges;
   double sure = kSureByPattern;
