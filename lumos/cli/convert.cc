@@ -6,7 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "lumos/cli/load_graph.h"
+#include "lumos/cli/read_arguments.h"
+#include "lumos/graph/chakra_writer.h"
+#include "lumos/graph/graph_file.h"
 #include "lumos/report/trace_files.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/trace/anonymise.h"
@@ -18,11 +20,21 @@ namespace {
 struct ConvertArguments {
   ReadArguments read;
   std::string out;
+  std::string chakra;
   bool replayed = false;
   bool anonymise = false;
 };
 
-Status check_format(const std::string& path) {
+/// What is asked for must make sense before anything is read.
+Status check(const ConvertArguments& arguments) {
+  if (!arguments.chakra.empty() && (arguments.anonymise || arguments.replayed)) {
+    return fail(ErrorKind::kUsage, "convert: --chakra takes neither --anonymize nor --replayed");
+  }
+  if (arguments.out.empty()) {
+    if (!arguments.chakra.empty()) return {};
+    return fail(ErrorKind::kUsage, "convert: say where to write, with --out FILE or --chakra DIR");
+  }
+  const std::string& path = arguments.out;
   static constexpr std::array<std::string_view, 4> kFormats = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
   const bool known =
       std::any_of(kFormats.begin(), kFormats.end(), [&](std::string_view format) { return path.ends_with(format); });
@@ -31,23 +43,35 @@ Status check_format(const std::string& path) {
               path);
 }
 
+/// The tables of the traces, or of the job in a graph file.
+Result<std::vector<EventTable>> measured_tables(const ReadArguments& arguments, Console& console) {
+  if (arguments.paths.size() != 1 || !is_graph_file(arguments.paths[0])) {
+    return TRY(read_for(arguments, console)).tables;
+  }
+  const LinkedJob job = TRY(load_for(arguments, BuildOptions{}, console));
+  std::vector<EventTable> tables;
+  for (const RankTasks& rank : job.linked.graph.ranks) tables.push_back(*rank.table);
+  return tables;
+}
+
 Result<std::vector<std::string>> convert_measured(const ConvertArguments& arguments, Console& console) {
-  TraceSet set = TRY(read_for(arguments.read, console));
+  std::vector<EventTable> tables = TRY(measured_tables(arguments.read, console));
   Anonymiser anonymiser;
   if (arguments.anonymise) {
-    for (const EventTable& table : set.tables) anonymiser.learn(table);
+    for (const EventTable& table : tables) anonymiser.learn(table);
   }
   return write_trace_files(
-      set.tables.size(),
+      tables.size(),
       [&](size_t i) {
-        EventTable table = std::move(set.tables[i]);
+        EventTable table = std::move(tables[i]);
         return measured_rank_trace(arguments.anonymise ? anonymiser.replace(table) : std::move(table));
       },
       arguments.out);
 }
 
 Result<std::vector<std::string>> convert_replayed(const ConvertArguments& arguments, Console& console) {
-  const ExecGraph graph = TRY(load_graph(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const ExecGraph& graph = job.linked.graph;
   const Timeline timeline = simulate(graph);
   Anonymiser anonymiser;
   if (arguments.anonymise) {
@@ -63,10 +87,18 @@ Result<std::vector<std::string>> convert_replayed(const ConvertArguments& argume
       arguments.out);
 }
 
+Result<std::vector<std::string>> convert_to_chakra(const ConvertArguments& arguments, Console& console) {
+  return write_chakra_traces(TRY(load_for(arguments.read, BuildOptions{}, console)), arguments.chakra);
+}
+
 Status run(const ConvertArguments& arguments, Console& console) {
-  TRY_STATUS(check_format(arguments.out));
-  const std::vector<std::string> files =
-      TRY(arguments.replayed ? convert_replayed(arguments, console) : convert_measured(arguments, console));
+  TRY_STATUS(check(arguments));
+  std::vector<std::string> files;
+  if (!arguments.chakra.empty()) files = TRY(convert_to_chakra(arguments, console));
+  if (!arguments.out.empty()) {
+    auto more = TRY(arguments.replayed ? convert_replayed(arguments, console) : convert_measured(arguments, console));
+    files.insert(files.end(), more.begin(), more.end());
+  }
   for (const std::string& file : files) console.print(file + "\n");
   return {};
 }
@@ -91,7 +123,14 @@ Command convert_command() {
        "FILE",
        "Where to write; its end tells the format: .json, .json.gz, .pftrace or .pftrace.gz",
        &arguments->out,
-       true,
+       false,
+       {},
+       Completion::kFile},
+      {"--chakra",
+       "DIR",
+       "Write Chakra execution traces, trace.RANK.et, and comm_groups.json into this folder, for ASTRA-sim",
+       &arguments->chakra,
+       false,
        {},
        Completion::kFile},
       {"--replayed", "", "Write the replayed steps instead of the recorded run", &arguments->replayed},

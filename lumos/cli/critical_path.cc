@@ -3,7 +3,8 @@
 #include <memory>
 
 #include "lumos/cli/critical_path_schema.h"
-#include "lumos/cli/load_graph.h"
+#include "lumos/cli/find_step.h"
+#include "lumos/cli/read_arguments.h"
 #include "lumos/report/critical_path.h"
 #include "lumos/report/measured_timeline.h"
 #include "lumos/report/overlay.h"
@@ -38,7 +39,8 @@ Status write_overlay(const ExecGraph& graph, uint32_t rank_index, const Step& st
 }
 
 Status run(const CriticalPathArguments& arguments, Console& console) {
-  const ExecGraph graph = TRY(load_graph(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const ExecGraph& graph = job.linked.graph;
   const uint32_t rank_index = TRY(find_rank(graph, arguments.rank));
   const Step& step = graph.ranks[rank_index].steps[TRY(find_step(graph, rank_index, arguments.step))];
   const Timeline timeline = arguments.measured ? measured_timeline(graph) : simulate(graph);

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lumos/cli/diff_schema.h"
-#include "lumos/cli/load_graph.h"
+#include "lumos/cli/read_arguments.h"
 #include "lumos/report/diff.h"
 #include "lumos/report/steps.h"
 #include "lumos/sim/replayed_table.h"
@@ -45,7 +45,8 @@ DiffSide replayed_side(Run& run, std::string name) {
 Result<Run> load_run(const DiffArguments& arguments, const std::string& path, Console& console) {
   ReadArguments one = arguments.read;
   one.paths = {path};
-  return Run{TRY(load_graph(one, BuildOptions{}, console)), {}};
+  LinkedJob job = TRY(load_for(one, BuildOptions{}, console));
+  return Run{std::move(job.linked.graph), {}};
 }
 
 Status run(const DiffArguments& arguments, Console& console) {

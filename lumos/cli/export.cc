@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "lumos/cli/load_graph.h"
+#include "lumos/cli/read_arguments.h"
 #include "lumos/report/csv_export.h"
 #include "lumos/sim/simulate.h"
 
@@ -16,7 +16,8 @@ struct ExportArguments {
 };
 
 Status run(const ExportArguments& arguments, Console& console) {
-  const ExecGraph graph = TRY(load_graph(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const ExecGraph& graph = job.linked.graph;
   for (const std::string& file : TRY(write_csv_files(graph, simulate(graph), arguments.folder))) {
     console.print(file + "\n");
   }

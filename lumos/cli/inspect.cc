@@ -1,6 +1,7 @@
 #include "lumos/cli/inspect.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "lumos/base/parallel.h"
@@ -8,8 +9,11 @@
 #include "lumos/cli/read_arguments.h"
 #include "lumos/graph/build.h"
 #include "lumos/graph/join.h"
+#include "lumos/model/job_file.h"
+#include "lumos/program/plan.h"
 #include "lumos/report/dependency_list.h"
 #include "lumos/report/inventory_render.h"
+#include "lumos/report/program_list.h"
 #include "lumos/report/unexplained_list.h"
 
 namespace lumos {
@@ -21,6 +25,8 @@ struct InspectArguments {
   bool json = false;
   bool dependencies = false;
   bool unexplained = false;
+  bool program = false;
+  std::string job_file;
 };
 
 // What --unexplained lists of each rank.
@@ -57,11 +63,31 @@ Status run_inside(const InspectArguments& arguments, TraceSet set, Console& cons
   return {};
 }
 
+/// The program that recovery finds; a job file tells what the traces do not.
+Status run_program(const InspectArguments& arguments, TraceSet set, Console& console) {
+  std::optional<Job> job;
+  if (!arguments.job_file.empty()) job = TRY(read_job_file(arguments.job_file)).job;
+  std::vector<ExecGraph> graphs(set.tables.size());
+  std::vector<RecoveredRank> recovered(set.tables.size());
+  parallel_for(set.tables.size(), static_cast<int>(arguments.read.threads), [&](size_t i) {
+    auto table = std::make_shared<const EventTable>(std::move(set.tables[i]));
+    recovered[i] = recover(*table, job ? hints_from_job(*job, table->info.rank) : hints_from_groups(*table));
+    graphs[i] = build_graph(std::move(table), BuildOptions{});
+  });
+  const Program program = make_program(graphs, std::move(recovered));
+  std::vector<LoweredAgain> again(graphs.size());
+  parallel_for(graphs.size(), static_cast<int>(arguments.read.threads),
+               [&](size_t i) { again[i] = lower_again(graphs[i], program, static_cast<uint32_t>(i)); });
+  console.print(arguments.json ? program_json(program, again) + "\n" : program_text(program, again));
+  return {};
+}
+
 Status run(const InspectArguments& arguments, Console& console) {
   if (arguments.dependencies && arguments.unexplained) {
     return fail(ErrorKind::kUsage, "--dependencies and --unexplained are two questions; ask one at a time");
   }
   TraceSet set = TRY(read_for(arguments.read, console));
+  if (arguments.program) return run_program(arguments, std::move(set), console);
   if (arguments.dependencies || arguments.unexplained) return run_inside(arguments, std::move(set), console);
   std::vector<Inspection> inspections(set.tables.size());
   parallel_for(set.tables.size(), static_cast<int>(arguments.read.threads),
@@ -92,6 +118,15 @@ Command inspect_command() {
        &arguments->dependencies},
       {"--unexplained", "", "List the tasks whose start no dependency explains, with what ran before",
        &arguments->unexplained},
+      {"--program", "", "Show the recovered program: stages, micro-batches, layers, time per kind of block",
+       &arguments->program},
+      {"--job",
+       "FILE",
+       "With --program: a job file that tells what the traces do not",
+       &arguments->job_file,
+       false,
+       {},
+       Completion::kFile},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_read_options(command, arguments->read);

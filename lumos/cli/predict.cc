@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "lumos/cli/predict_job.h"
 #include "lumos/cli/predict_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/predict_result.h"
@@ -15,6 +16,7 @@ namespace {
 struct PredictArguments {
   ReadArguments read;
   std::vector<std::string> scales;
+  JobChange change;
   bool json = false;
 };
 
@@ -38,9 +40,21 @@ std::vector<std::string> warnings_of(const LinkedJob& job) {
 }
 
 Status run(const PredictArguments& arguments, Console& console) {
+  if (!arguments.change.job_file.empty()) {
+    if (!arguments.scales.empty())
+      return fail(ErrorKind::kUsage, "predict: --scale and --job answer different questions; give one of them");
+    const PredictResult result = TRY(predict_job(arguments.read, arguments.change, console));
+    console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
+    return {};
+  }
+  if (!arguments.change.settings.empty())
+    return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
   std::vector<Scale> scales;
   for (const std::string& text : arguments.scales) scales.push_back(TRY(parse_scale(text)));
-  if (scales.empty()) return fail(ErrorKind::kUsage, "predict: say what changes, as in --scale kernel:.*gemm.*=0.5");
+  if (scales.empty())
+    return fail(
+        ErrorKind::kUsage,
+        "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const ScaledGraph changed = TRY(scale_graph(job, scales));
   PredictResult result = predict_result(job.linked.graph, changed.graph, static_cast<int>(arguments.read.threads));
@@ -61,11 +75,22 @@ Command predict_command() {
       "Simulates the job again with parts of it made faster or slower. A selector is comm:REGEX (transfers, by kind "
       "or group; waiting follows by itself), group:REGEX, kernel:REGEX (GPU work that is no communication), op:REGEX "
       "(the kernels of an operator), op-cpu:REGEX (its CPU time), host (all CPU time but the profiler's own) or "
-      "rank:N. Expressions match the whole name.";
+      "rank:N. Expressions match the whole name. With --job, the traced program is recovered, changed as --set says "
+      "(Megatron's argument names, data_parallel_size and num_microbatches), and lowered again.";
   command.example = "lumos predict traces/ --scale comm:.*=0.5 --scale host=0.8";
   command.schema = {"lumos.predict.v1", kPredictSchema};
   command.options = {
       {"--scale", "SELECTOR=FACTOR", "Multiply the time of what matches", &arguments->scales},
+      {"--job",
+       "FILE",
+       "The traced job, TOML or JSON with Megatron's argument names",
+       &arguments->change.job_file,
+       false,
+       {},
+       Completion::kFile},
+      {"--set", "NAME=VALUE", "Change the job; several at once", &arguments->change.settings},
+      {"--seeds", "N", "Simulations to average over, 8 by default", &arguments->change.seeds},
+      {"--plain", "", "Leave out how waiting grows with more members, for comparison", &arguments->change.plain},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_read_options(command, arguments->read);

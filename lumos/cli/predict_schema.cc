@@ -31,9 +31,13 @@ const std::string_view kPredictSchema = R"json({
           "required": ["exposed_compute_ms", "overlapped_ms", "exposed_comm_ms", "other_ms"],
           "additionalProperties": {"type": "number"}
         },
-        "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank"}
+        "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank"},
+        "tokens_per_s": {"type": "number", "description": "with --job: of the whole job"},
+        "tflops_per_gpu": {"type": "number", "description": "with --job: model FLOPs"},
+        "mfu_pct": {"type": ["number", "null"], "description": "with --job: of the GPU's dense 16-bit peak; null if unknown"}
       }
     },
+    "job": {"type": "object", "description": "with --job: the changed job, every field under Megatron's names"},
     "changes": {
       "type": "array",
       "items": {

@@ -1,17 +1,21 @@
 #include "lumos/cli/report.h"
 
+#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "lumos/base/file.h"
 #include "lumos/base/json_value.h"
-#include "lumos/cli/load_graph.h"
+#include "lumos/cli/find_step.h"
+#include "lumos/cli/read_arguments.h"
 #include "lumos/report/page.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
 
 namespace {
+
+constexpr uintmax_t kLargestPrediction = 16 << 20;  // Traces are larger; small ones are told apart by content.
 
 struct ReportArguments {
   ReadArguments read;
@@ -40,9 +44,11 @@ Result<PageComparison> read_prediction(const std::string& path, const std::strin
 Result<PageComparison> compare_with_run(const ReportArguments& arguments, const ExecGraph& graph, Console& console) {
   ReadArguments read = arguments.read;
   read.paths = {arguments.against};
-  const ExecGraph other = TRY(load_graph(read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(read, BuildOptions{}, console));
+  const ExecGraph& other = job.linked.graph;
   ReplayResultOptions options;
   options.threads = static_cast<int>(arguments.read.threads);
+  options.clock_offset_ns = job.clock_offsets_ns();
   const ReplayResult result = replay_result(other, simulate(other), options);
   PageComparison comparison;
   comparison.name = "other run";
@@ -55,7 +61,9 @@ Result<PageComparison> compare_with_run(const ReportArguments& arguments, const 
 
 /// A prediction is a small JSON object; whatever is none is read as traces.
 Result<PageComparison> compare(const ReportArguments& arguments, const ExecGraph& graph, Console& console) {
-  if (arguments.against.ends_with(".json")) {
+  std::error_code error;
+  const auto size_bytes = std::filesystem::file_size(arguments.against, error);
+  if (!error && size_bytes <= kLargestPrediction) {
     const std::string text = TRY(read_file(arguments.against));
     if (text.find("\"lumos.predict.v") != std::string::npos) return read_prediction(arguments.against, text);
   }
@@ -63,12 +71,14 @@ Result<PageComparison> compare(const ReportArguments& arguments, const ExecGraph
 }
 
 Status run(const ReportArguments& arguments, Console& console) {
-  const ExecGraph graph = TRY(load_graph(arguments.read, BuildOptions{}, console));
+  const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const ExecGraph& graph = job.linked.graph;
   const Timeline timeline = simulate(graph);
   ReplayResultOptions options;
   options.threads = static_cast<int>(arguments.read.threads);
+  options.clock_offset_ns = job.clock_offsets_ns();
   const ReplayResult result = replay_result(graph, timeline, options);
-  PageInput input{graph, timeline, result, 0, 0, std::nullopt};
+  PageInput input{job, timeline, result, 0, 0, std::nullopt, options.threads};
   input.rank_index = TRY(find_rank(graph, arguments.rank));
   input.step = TRY(find_step(graph, input.rank_index, arguments.step));
   if (!arguments.against.empty()) input.comparison = TRY(compare(arguments, graph, console));

@@ -6,6 +6,7 @@
 #include "lumos/graph/first_wave.h"
 #include "lumos/graph/full_gpu.h"
 #include "lumos/graph/graph_draft.h"
+#include "lumos/graph/issue_order.h"
 #include "lumos/graph/rank_programs.h"
 #include "lumos/graph/rank_steps.h"
 
@@ -70,7 +71,8 @@ class Assembly {
       task.kind = segment.is_call ? TaskKind::kCall : TaskKind::kHost;
       task.duration_ns = segment.end_ns - segment.start_ns;
       task.measured_start_ns = segment.start_ns;
-      // Time before a thread's first event, and waits for what the trace does not show, are no work: they stay as they are.
+      // Time before a thread's first event, and waits for what the trace does not show, are no work: they stay as they
+      // are.
       if (i == t.first_segment && segment.row == kNoIndex) task.kind = TaskKind::kGap;
       if (sync != kNoIndex && waits_unseen(p_.sync_calls[sync], task.duration_ns)) task.kind = TaskKind::kGap;
       if (sync != kNoIndex) task.duration_ns = entering_ns(p_.sync_calls[sync], task.duration_ns);
@@ -108,7 +110,8 @@ class Assembly {
   }
 
   bool waits_unseen(const SyncCall& sync, int64_t measured_ns) const {
-    return !sync.waited && p_.host.calls[sync.call].kind != CallKind::kMayBlock && measured_ns > p_.longest_plain_call_ns;
+    return !sync.waited && p_.host.calls[sync.call].kind != CallKind::kMayBlock &&
+           measured_ns > p_.longest_plain_call_ns;
   }
 
   // The return of a synchronise call; segments inside the call are part of the wait and are passed over.
@@ -163,6 +166,9 @@ class Assembly {
     for (const FirstWave& wave : p_.first_waves) {
       draft.depend(work_begin_[wave.waiting], work_begin_[wave.running], EdgeKind::kFirstWave, wave.lag_ns, true,
                    false);
+    }
+    for (const IssueOrder& order : p_.issue_order) {
+      draft.depend(work_begin_[order.later], work_begin_[order.earlier], EdgeKind::kIssueOrder, 0, true, false);
     }
     for (const Room& room : room_) {
       draft.depend(room.task, work_end_[room.work], EdgeKind::kQueue, p_.launch_queue.return_ns, false, false);
@@ -308,6 +314,7 @@ RankPrograms make_programs(const EventTable& table, const BuildOptions& options)
     if (!known) p.first_waves.push_back(drain);
   }
   p.launch_queue = find_launch_queue(table, p.host, p.gpu);
+  if (options.inter_stream) p.issue_order = find_issue_order(p);
   p.sync_calls = find_sync_calls(table, p.host, p.gpu, p.tolerance_ns, options.use_sync_rows);
   p.hand_offs = find_hand_offs(table, p.host);
   return p;

@@ -22,6 +22,12 @@ struct FirstWave {
   int64_t lag_ns = 0;
 };
 
+/// `later` may not start before `earlier`, launched just before it on another stream. Both index GpuProgram::work.
+struct IssueOrder {
+  uint32_t later = 0;
+  uint32_t earlier = 0;
+};
+
 struct RankPrograms {
   const EventTable* table = nullptr;
   HostProgram host;
@@ -31,6 +37,7 @@ struct RankPrograms {
   std::vector<HandOff> hand_offs;
   std::vector<FirstWave> first_waves;  ///< drains too
   LaunchQueue launch_queue;
+  std::vector<IssueOrder> issue_order;       ///< empty unless all streams share one connection
   std::vector<uint32_t> stream_predecessor;  ///< of each work: the work it follows on its stream, or kNoIndex
   std::vector<int64_t> usual_call_ns;        ///< of each call: the median duration of its name
   int64_t longest_plain_call_ns = 0;         ///< a synchronise call beyond this has waited

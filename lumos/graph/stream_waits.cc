@@ -3,68 +3,27 @@
 #include <tsl/robin_map.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "lumos/graph/call_context.h"
+#include "lumos/graph/wait_site.h"
 
 namespace lumos {
 
 namespace {
 
-// A site keeps a reading while at most one in this many of its repetitions is contradicted by time.
-constexpr uint64_t kContradictionShare = 20;
 constexpr int kMaxRounds = 4;
 
-// Edges that follow from the pattern alone are right this often; of those left to choice this many more are wrong, and
-// more where a site has few repetitions. The shares are those of the emulated traces (docs/accuracy.md).
-constexpr double kSureByPattern = 0.995;
-constexpr double kUnsureByChoice = 0.01;
-constexpr double kUnsureOfFew = 0.3;
+// More points than this waiting to be waited for are never waited for.
+constexpr size_t kMostOutstanding = 256;
 
 // In fork_: a wait after the first of its fork.
 constexpr uint32_t kForkMember = UINT32_MAX;
 // How many launches ahead the streams of a fork may first be used.
 constexpr uint32_t kForkLaunches = 64;
 
-// Fewer instances than this agreeing on a distance may be chance.
-constexpr uint64_t kFewestAgreeing = 3;
-
 // A work that began this soon after another ended may have waited for it: a few times the usual event latency.
 constexpr int64_t kBindingNs = 6000;
-
-// How a lone wait is read: which of the outstanding points it means. The first that fits the site's repetitions best is
-// taken; with nothing to choose by, the order here decides. Readings from kFirstStream on mean a certain stream: the
-// oldest or the newest point outstanding on it.
-enum Reading : uint32_t { kStructure, kOldest, kNewest, kFirstStream };
-constexpr uint32_t kReadingsPerStream = 2;
-
-struct ReadingScore {
-  uint64_t seen = 0;
-  uint64_t contradicted = 0;
-  uint64_t binding = 0;  // the waiter began just when this source ended, and nothing else held it
-};
-
-struct Site {
-  uint32_t reading = kStructure;
-  bool refused = false;  // every reading is contradicted
-  std::vector<ReadingScore> scores;
-  uint64_t lone = 0;       // waits read by choice ...
-  uint64_t ambiguous = 0;  // ... of which time would have allowed another point as well
-  std::map<std::pair<uint32_t, uint32_t>, uint64_t> backs;  // (stream, works back) that fit an instance
-  uint64_t instances = 0;
-  uint32_t back_stream = kNoIndex;  // chosen: the wait means this many works before the stream's latest
-  uint32_t back = 0;
-  uint64_t edges = 0;
-  uint64_t contradicted = 0;
-
-  // What was counted with the last choice; the choice stays.
-  void forget() {
-    scores.clear();
-    backs.clear();
-    lone = ambiguous = instances = 0;
-  }
-};
 
 // A point of a stream's program: its last work and whatever the stream had been made to wait for since.
 struct Point {
@@ -137,7 +96,7 @@ class StreamMachine {
   }
 
   // One pass with the sites' present choices; new sites are added as they are met.
-  std::vector<Candidate> run(std::vector<Site>& sites) {
+  std::vector<Candidate> run(std::vector<WaitSite>& sites) {
     sites_ = &sites;
     last_.assign(gpu_.streams(), kNoIndex);
     pending_.assign(gpu_.streams(), {});
@@ -221,10 +180,11 @@ class StreamMachine {
       return;
     }
     if (paired && inside_previous_collective(c)) return;  // NCCL's own bookkeeping stream
-    if (fork_[c] == kForkMember && !before_collective(c)) return;
-    if (fork_[c] > 1) {
+    if (fork_[c] > 1 && forks(c)) {
       const auto it = last_record_.find(context.previous_event_call);
+      if (fork_[c] == kForkMember) return;
       if (it != last_record_.end()) fork(c, fork_[c], it->second);
+      if (!has_records_) fork(c, fork_[c], point_of(contexts_.launch_stream[context.previous_launch]));
       return;
     }
     const uint32_t waiter = waiting_stream(context);
@@ -264,7 +224,7 @@ class StreamMachine {
     const uint32_t site = site_of(c, immediate ? 'i' : 'l', next);
     find_readings(c, waiter);
     score(site, next);
-    const Site& s = (*sites_)[site];
+    const WaitSite& s = (*sites_)[site];
     if (s.back_stream != kNoIndex) {
       const uint32_t latest = last_[s.back_stream];
       if (latest != kNoIndex && latest >= gpu_.stream_begin[s.back_stream] + s.back) {
@@ -304,11 +264,12 @@ class StreamMachine {
   void find_readings(uint32_t c, uint32_t waiter) {
     readings_.assign(kFirstStream + kReadingsPerStream * gpu_.streams(), kNoIndex);
     const uint32_t last_launch = contexts_.of_call[c].previous_launch;
+    chain(host_.calls[c].row, chain_b_);
     int deepest = -1;
     for (uint32_t i = 0; i < outstanding_.size(); ++i) {
       const Record& r = outstanding_[i];
       if (r.awaited || r.point.stream == waiter) continue;
-      const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call, c);
+      const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call);
       // Of points equally near in structure a collective is waited for in the order of launches, an event recorded on a
       // compute stream right after it was recorded.
       if (depth > deepest || (depth == deepest && !communication(r.point.stream))) {
@@ -331,7 +292,7 @@ class StreamMachine {
     const int64_t held_otherwise = std::max(
         next > gpu_.stream_begin[gpu_.work[next].stream] ? gpu_.work[next - 1].end_ns : INT64_MIN, launched_ns_[next]);
     if (!has_records_) score_backs((*sites_)[site], gpu_.work[next].stream, start, held_otherwise);
-    const Site& s = (*sites_)[site];
+    const WaitSite& s = (*sites_)[site];
     const uint32_t chosen = s.reading < readings_.size() ? readings_[s.reading] : kNoIndex;
     bool ambiguous = false;
     for (uint32_t r = 0; r < readings_.size(); ++r) {
@@ -349,7 +310,7 @@ class StreamMachine {
   // Without records the point that a wait means cannot be seen, but a program that repeats itself means the same one
   // each time: as many works before the stream's latest. Counts, per stream, how far back the work is that ended just
   // when the waiter began.
-  void score_backs(Site& site, uint32_t waiter, int64_t start, int64_t held_otherwise) const {
+  void score_backs(WaitSite& site, uint32_t waiter, int64_t start, int64_t held_otherwise) const {
     ++site.instances;
     for (uint32_t s = 0; s < gpu_.streams(); ++s) {
       if (s == waiter || last_[s] == kNoIndex) continue;
@@ -408,13 +369,28 @@ class StreamMachine {
         followed_[before] = true;
         head[thread] = c;
         fork_[c] = 1;
-      } else if (waits && host_.calls[before].kind == CallKind::kWait && head[thread] != kNoIndex) {
+      } else if (waits && host_.calls[before].kind == CallKind::kWait && in_fork(before, c, head[thread])) {
+        if (head[thread] == kNoIndex) fork_[head[thread] = before] = 1;
         ++fork_[head[thread]];
         fork_[c] = kForkMember;
       } else {
         head[thread] = kNoIndex;
       }
     }
+  }
+
+  // Producers without record calls still number them: waits with nothing between them share the record before.
+  bool in_fork(uint32_t before, uint32_t c, uint32_t head) const {
+    if (has_records_) return head != kNoIndex;
+    return table_.correlation[host_.calls[c].row] == table_.correlation[host_.calls[before].row] + 1;
+  }
+
+  // Several waits with no record to be seen may as well mean as many collectives, if any are outstanding.
+  bool forks(uint32_t c) const {
+    if (has_records_) return true;
+    const bool launched = contexts_.of_call[c].previous_launch != kNoIndex;
+    return launched && std::none_of(outstanding_.begin(), outstanding_.end(),
+                                    [&](const Record& r) { return !r.awaited && communication(r.point.stream); });
   }
 
   // A fork of `count` waits: the streams that this thread launches on next, so many of them, wait for the point.
@@ -471,22 +447,23 @@ class StreamMachine {
     for (Record& r : outstanding_) r.awaited |= r.point.stream == stream;
   }
 
+  // Points that were waited for are gone; of those that never are, only the latest can still be meant.
   void drop_awaited() {
-    size_t front = 0;
-    while (front < outstanding_.size() && outstanding_[front].awaited) ++front;
-    if (front * 2 > outstanding_.size()) outstanding_.erase(outstanding_.begin(), outstanding_.begin() + front);
+    std::erase_if(outstanding_, [](const Record& r) { return r.awaited; });
+    if (outstanding_.size() > kMostOutstanding) {
+      outstanding_.erase(outstanding_.begin(),
+                         outstanding_.begin() + static_cast<std::ptrdiff_t>(outstanding_.size() - kMostOutstanding));
+    }
   }
 
-  // Number of enclosing operators that two calls share; annotations of whole steps do not count.
-  int common_depth(uint32_t a, uint32_t b) {
+  // Number of operators around call `a` that are also around the call whose chain is in chain_b_ (outermost last);
+  // annotations of whole steps do not count.
+  int common_depth(uint32_t a) {
     chain(host_.calls[a].row, chain_a_);
-    chain(host_.calls[b].row, chain_b_);
-    int depth = 0;
-    while (depth < static_cast<int>(std::min(chain_a_.size(), chain_b_.size())) &&
-           chain_a_[chain_a_.size() - 1 - depth] == chain_b_[chain_b_.size() - 1 - depth]) {
-      ++depth;
-    }
-    return depth;
+    const size_t most = std::min(chain_a_.size(), chain_b_.size());
+    size_t depth = 0;
+    while (depth < most && chain_a_[chain_a_.size() - 1 - depth] == chain_b_[chain_b_.size() - 1 - depth]) ++depth;
+    return static_cast<int>(depth);
   }
 
   void chain(uint32_t row, std::vector<uint32_t>& out) const {
@@ -522,7 +499,7 @@ class StreamMachine {
   std::vector<bool> followed_;
   std::vector<uint32_t> fork_;  // of the first wait after a record: how many follow; kForkMember: one of those
   std::vector<uint32_t> readings_;
-  std::vector<Site>* sites_ = nullptr;
+  std::vector<WaitSite>* sites_ = nullptr;
   std::vector<uint32_t> last_;
   std::vector<std::vector<Pending>> pending_;
   std::vector<Record> outstanding_;
@@ -538,70 +515,18 @@ bool contradicts(const GpuProgram& gpu, const Candidate& edge, int64_t tolerance
   return gpu.work[edge.source].end_ns > gpu.work[edge.waiting].start_ns + tolerance_ns;
 }
 
-// That several instances agree to the work on how far back their source is cannot be chance: among hundreds of works
-// any other distance is as likely.
-void choose_back(Site& site) {
-  site.back_stream = kNoIndex;
-  uint64_t most = 0;
-  for (const auto& [back, count] : site.backs) {
-    if (count < kFewestAgreeing || 2 * count < site.instances || count <= most) continue;
-    most = count;
-    site.back_stream = back.first;
-    site.back = back.second;
-  }
-}
-
-// The reading that time contradicts least and confirms most. Sites of other patterns are refused when contradicted.
-bool choose_reading(Site& site) {
-  auto bad = [](const ReadingScore& s) { return s.contradicted * kContradictionShare > s.seen; };
-  if (site.scores.empty()) {
-    const bool refuse = site.contradicted * kContradictionShare > site.edges;
-    return std::exchange(site.refused, site.refused || refuse) != site.refused;
-  }
-  const uint32_t back_stream = site.back_stream, back = site.back;
-  choose_back(site);
-  uint32_t best = kNoIndex;
-  for (uint32_t r = 0; r < site.scores.size(); ++r) {
-    const ReadingScore& s = site.scores[r];
-    if (s.seen == 0 || bad(s)) continue;
-    if (best == kNoIndex || s.binding > site.scores[best].binding) best = r;
-  }
-  const bool refused = best == kNoIndex && site.scores[kStructure].seen > 0;
-  const uint32_t reading = best == kNoIndex ? static_cast<uint32_t>(kStructure) : best;
-  const bool moved =
-      reading != site.reading || refused != site.refused || back_stream != site.back_stream || back != site.back;
-  site.reading = reading;
-  site.refused = refused;
-  return moved;
-}
-
 // Counts the edges of each site and lets it choose its reading anew. True if any changed.
-bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t tolerance_ns, std::vector<Site>& sites) {
-  for (Site& site : sites) site.edges = site.contradicted = 0;
+bool vote(const GpuProgram& gpu, const std::vector<Candidate>& edges, int64_t tolerance_ns,
+          std::vector<WaitSite>& sites) {
+  for (WaitSite& site : sites) site.edges = site.contradicted = 0;
   for (const Candidate& edge : edges) {
     if (edge.recorded) continue;
     ++sites[edge.site].edges;
     sites[edge.site].contradicted += contradicts(gpu, edge, tolerance_ns);
   }
   bool moved = false;
-  for (Site& site : sites) moved |= choose_reading(site);
+  for (WaitSite& site : sites) moved |= choose_reading(site);
   return moved;
-}
-
-// How sure an edge of a site is: what its repetitions were not contradicted in, less what is left to choice where time
-// would have allowed another point. A wait that began when its source ended, again and again, leaves little to choice.
-uint8_t confidence(const Site& site) {
-  const double edges = static_cast<double>(std::max<uint64_t>(site.edges, 1));
-  const double held = 1 - static_cast<double>(site.contradicted) / edges;
-  double sure = kSureByPattern;
-  if (site.lone > 0 && site.reading < site.scores.size()) {
-    const ReadingScore& score = site.scores[site.reading];
-    const double open = static_cast<double>(site.ambiguous) / static_cast<double>(site.lone);
-    const double confirmed =
-        static_cast<double>(score.binding) / static_cast<double>(std::max<uint64_t>(score.seen, 1));
-    sure -= open * (1 - confirmed) * (kUnsureByChoice + kUnsureOfFew / static_cast<double>(site.lone));
-  }
-  return static_cast<uint8_t>(100 * held * sure);
 }
 
 }  // namespace
@@ -612,10 +537,10 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
   const CallContexts contexts = find_call_contexts(table, host, gpu);
   const SyncRows sync_rows(table, options.use_sync_rows);
   StreamMachine machine(table, host, gpu, contexts, sync_rows, tolerance_ns);
-  std::vector<Site> sites(1);  // site 0: recorded
+  std::vector<WaitSite> sites(1);  // site 0: recorded
   std::vector<Candidate> edges = machine.run(sites);
   for (int round = 1; round < kMaxRounds && vote(gpu, edges, tolerance_ns, sites); ++round) {
-    for (Site& site : sites) site.forget();
+    for (WaitSite& site : sites) site.forget();
     edges = machine.run(sites);
   }
   vote(gpu, edges, tolerance_ns, sites);
@@ -625,7 +550,7 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
   for (const Candidate& edge : edges) {
     if (contradicts(gpu, edge, tolerance_ns)) continue;
     out.push_back(
-        {edge.waiting, edge.source, edge.recorded, edge.recorded ? uint8_t{100} : confidence(sites[edge.site])});
+        {edge.waiting, edge.source, edge.recorded, edge.recorded ? uint8_t{100} : confidence_pct(sites[edge.site])});
   }
   std::sort(out.begin(), out.end(), [](const StreamWait& a, const StreamWait& b) {
     return a.waiting != b.waiting ? a.waiting < b.waiting : a.source < b.source;

@@ -117,18 +117,22 @@ TEST(StreamWaits, RecordAndWaitSideBySideAreAPair) {
 
 // One record and several waits: as many streams wait for the same point.
 TEST(StreamWaits, AForkOfStreams) {
-  TwoStreams p;
-  const uint32_t other = p.stream(21);
-  for (int i = 0; i < 6; ++i) {
-    gemm(p, p.main, p.compute, 20000);
-    const auto event = p.record(p.main, p.compute);
-    p.wait(p.main, p.comm, event);
-    p.wait(p.main, other, event);
-    p.launch(p.main, p.comm, "left", 12000);
-    p.launch(p.main, other, "right", 9000);
-    p.synchronize_device(p.main);
+  for (bool records : {true, false}) {
+    TestMachine machine;
+    machine.records = records;
+    TwoStreams p(machine);
+    const uint32_t other = p.stream(21);
+    for (int i = 0; i < 6; ++i) {
+      gemm(p, p.main, p.compute, 20000);
+      const auto event = p.record(p.main, p.compute);
+      p.wait(p.main, p.comm, event);
+      p.wait(p.main, other, event);
+      p.launch(p.main, p.comm, "left", 12000);
+      p.launch(p.main, other, "right", 9000);
+      p.synchronize_device(p.main);
+    }
+    EXPECT_EQ(find_waits(p).waits, p.waits()) << "records " << records;
   }
-  EXPECT_EQ(find_waits(p).waits, p.waits());
 }
 
 // The wait after the synchronise follows a wait, but means what the other thread launched meanwhile.

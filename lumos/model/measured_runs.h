@@ -37,7 +37,7 @@ Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const Comm
 /// Columns of `table` that are neither job fields nor measurements.
 std::vector<std::string> unread_columns(const CsvTable& table);
 
-/// One measured collective: columns size_bytes, num_gpus, time_us and optionally collective (default all_reduce).
+/// One measured all-reduce inside a node: columns num_gpus, size_bytes and time_us.
 struct MeasuredCollective {
   int64_t num_gpus = 0;
   double size_bytes = 0;

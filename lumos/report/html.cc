@@ -42,6 +42,14 @@ std::string html_data(double value, std::string_view shown) {
 
 std::string html_ms(double ms) { return html_data(ms, human_ms(ms)); }
 
+std::string html_count(uint64_t count) { return html_data(static_cast<double>(count), std::to_string(count)); }
+
+std::string html_section(const char* id, const char* title, const std::string& body) {
+  return fmt::format(
+      "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", id, title,
+      body);
+}
+
 std::string html_signed_percent(double percent) {
   return std::isfinite(percent) ? html_data(percent, signed_percent(percent)) : "-";
 }

@@ -1,6 +1,7 @@
 // Pieces of HTML: escaped text, figures that keep their exact value beside the rounded one, tables. Used by the page.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,12 @@ std::string html_escape(std::string_view text);
 std::string html_ms(double ms);
 /// "+0.52 %" with the exact number in the element's value; "-" for what is not finite.
 std::string html_signed_percent(double percent);
+std::string html_count(uint64_t count);
 /// Any figure: `shown` with `value` behind it.
 std::string html_data(double value, std::string_view shown);
+
+/// A part of the page under its heading; `id` is what links lead to.
+std::string html_section(const char* id, const char* title, const std::string& body);
 
 /// A table that scrolls sideways on its own where it is too wide. Cells are HTML; text goes through html_escape first.
 class HtmlTable {

@@ -11,27 +11,27 @@ namespace lumos {
 namespace {
 
 std::string title_of(const PageInput& input) {
-  const std::string& file = input.graph.ranks.front().table->info.file;
-  const size_t more = input.graph.ranks.size() - 1;
+  const std::string& file = input.graph().ranks.front().table->info.file;
+  const size_t more = input.graph().ranks.size() - 1;
   return more == 0 ? file : fmt::format("{} and {} more", file, more);
 }
 
-std::string contents(const PageInput& input) {
-  std::string out = "<nav aria-label=\"Contents\"><ul>";
-  const auto link = [&](const char* id, const char* title) {
-    out += fmt::format("<li><a href=\"#{}\">{}</a></li>", id, title);
-  };
-  link("steps", "Steps");
-  link("breakdown", "Breakdown");
-  link("utilisation", "Utilisation");
-  link("lanes", "Streams");
-  link("critical-path", "Critical path");
-  link("kernels", "Kernels");
-  link("collectives", "Collectives");
-  if (input.comparison && input.comparison->diff) link("difference", "Difference");
-  link("trust", "Trust");
-  return out + "</ul></nav>\n";
-}
+/// The sections of the page, in order, with the word that leads to each.
+struct Part {
+  const char* id;
+  const char* title;
+  std::string (*make)(const PageInput&);
+};
+constexpr Part kParts[] = {{"steps", "Steps", step_times_section},
+                           {"breakdown", "Breakdown", breakdown_section},
+                           {"difference", "Difference", difference_section},
+                           {"utilisation", "Utilisation", utilisation_section},
+                           {"lanes", "Streams", lanes_section},
+                           {"critical-path", "Critical path", critical_path_section},
+                           {"kernels", "Kernels", kernels_section},
+                           {"collectives", "Collectives", collectives_section},
+                           {"stragglers", "Stragglers", stragglers_section},
+                           {"trust", "Trust", trust_section}};
 
 }  // namespace
 
@@ -45,13 +45,15 @@ std::string report_page(const PageInput& input) {
       "<link rel=\"icon\" href=\"data:,\">\n<title>Lumos: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
       title, kReportCss);
   out += "<a class=\"skip\" href=\"#steps\">Skip to the results</a>\n<header><h1>Lumos</h1><p>" + title + "</p>\n";
-  out += contents(input) + "</header>\n<main>\n";
-  out += key_figures(input);
-  for (const auto& section :
-       {step_times_section, breakdown_section, difference_section, utilisation_section, lanes_section,
-        critical_path_section, kernels_section, collectives_section, trust_section}) {
-    out += section(input);
+  std::string links;
+  std::string body;
+  for (const Part& part : kParts) {
+    const std::string section = part.make(input);
+    if (section.empty()) continue;
+    links += fmt::format("<li><a href=\"#{}\">{}</a></li>", part.id, part.title);
+    body += section;
   }
+  out += "<nav aria-label=\"Contents\"><ul>" + links + "</ul></nav>\n</header>\n<main>\n" + key_figures(input) + body;
   out += "</main>\n<script>\n";
   out += kReportScript;
   return out + "</script>\n</body>\n</html>\n";

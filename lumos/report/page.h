@@ -1,5 +1,5 @@
 // The HTML report: one file that people open, send and print. It needs no network and no script; the script that it
-// holds lets people look into the lanes. Made from a graph, its timeline and the replay result, whose numbers it shows
+// holds lets people look into the lanes. Made from a job, its timeline and the replay result, whose numbers it shows
 // as they are. Written by `lumos report`.
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lumos/graph/exec_graph.h"
+#include "lumos/graph/job.h"
 #include "lumos/report/diff.h"
 #include "lumos/report/replay_result.h"
 #include "lumos/sim/timeline.h"
@@ -24,12 +24,15 @@ struct PageComparison {
 };
 
 struct PageInput {
-  const ExecGraph& graph;
+  const LinkedJob& job;
   const Timeline& timeline;
   const ReplayResult& result;
   uint32_t rank_index = 0;  ///< whose kernels, collectives, utilisation and critical path are shown
   uint32_t step = 0;        ///< which step of it, by index into its steps
   std::optional<PageComparison> comparison;
+  int threads = 0;  ///< for what the page asks beyond the replay: who holds up whom
+
+  const ExecGraph& graph() const { return job.linked.graph; }
 };
 
 /// The whole document.

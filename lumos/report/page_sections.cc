@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "lumos/report/busy.h"
-#include "lumos/report/collective_use.h"
 #include "lumos/report/critical_path.h"
 #include "lumos/report/html.h"
 #include "lumos/report/kernel_use.h"
@@ -24,24 +23,16 @@ namespace {
 
 // What fits a page that people read; the commands print all of it.
 constexpr size_t kTopKernels = 25;
-constexpr size_t kTopCollectives = 25;
 constexpr size_t kLongestPieces = 20;
 constexpr size_t kTopTasks = 15;
-constexpr size_t kTopDifferences = 15;
 constexpr size_t kOpenSteps = 24;  // a longer table of steps is folded
 
 // 16 ranks of five streams then stay under 2 MB, and the drawing without script under 1 MB.
 constexpr size_t kMostBoxes = 60'000;
 constexpr size_t kMostDrawnBoxes = 20'000;
 
-const RankTasks& shown_rank(const PageInput& input) { return input.graph.ranks[input.rank_index]; }
+const RankTasks& shown_rank(const PageInput& input) { return input.graph().ranks[input.rank_index]; }
 const Step& shown_step(const PageInput& input) { return shown_rank(input).steps[input.step]; }
-
-std::string section(const char* id, const char* title, const std::string& body) {
-  return fmt::format(
-      "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", id, title,
-      body);
-}
 
 std::string folded(bool fold, const std::string& summary, const std::string& body) {
   return fold ? fmt::format("<details><summary>{}</summary>\n{}</details>\n", summary, body) : body;
@@ -50,8 +41,6 @@ std::string folded(bool fold, const std::string& summary, const std::string& bod
 std::string shown_note(const PageInput& input, std::string_view what) {
   return fmt::format("<p>Rank {}, {}{}.</p>\n", shown_rank(input).rank, html_escape(shown_step(input).name), what);
 }
-
-std::string count_text(uint64_t count) { return html_data(static_cast<double>(count), std::to_string(count)); }
 
 std::string percent(double part, double whole) {
   return whole > 0 ? html_data(100 * part / whole, fmt::format("{:.1f} %", 100 * part / whole)) : "-";
@@ -66,7 +55,7 @@ std::string figure(const char* name, const std::string& value, const char* unit,
 /// The step of each rank to draw: that of the shown name, else the chosen one in the middle.
 std::vector<uint32_t> steps_to_draw(const PageInput& input) {
   std::vector<uint32_t> steps;
-  for (const RankTasks& rank : input.graph.ranks) {
+  for (const RankTasks& rank : input.graph().ranks) {
     const std::vector<uint32_t> chosen = chosen_steps(rank);
     uint32_t step = chosen.empty() ? kNoIndex : chosen[(chosen.size() - 1) / 2];
     for (uint32_t s = 0; s < rank.steps.size(); ++s) {
@@ -124,11 +113,11 @@ HtmlTable share_table(const std::string& caption, const std::vector<PathShare>& 
     }
     table.add({html_escape(path_cause_name(shares[i].cause)), html_escape(shares[i].label),
                html_ms(ms_of(shares[i].time_ns)), percent(ms_of(shares[i].time_ns), ms_of(whole_ns)),
-               count_text(shares[i].pieces)});
+               html_count(shares[i].pieces)});
   }
   if (shares.size() > most) {
     table.add({fmt::format("{} more", shares.size() - most), "", html_ms(ms_of(rest.time_ns)),
-               percent(ms_of(rest.time_ns), ms_of(whole_ns)), count_text(rest.pieces)});
+               percent(ms_of(rest.time_ns), ms_of(whole_ns)), html_count(rest.pieces)});
   }
   return table;
 }
@@ -159,7 +148,7 @@ std::string longest_pieces(const PageInput& input, const CriticalPath& path) {
   if (pieces.size() > kLongestPieces) pieces.resize(kLongestPieces);
   HtmlTable table("The longest pieces", {{"task", false}, {"cause", false}, {"begins at ms"}, {"ms"}});
   for (const PathPiece& piece : pieces) {
-    table.add({html_escape(cut_text(piece_label(input.graph, piece), kTextWidth)),
+    table.add({html_escape(cut_text(piece_label(input.graph(), piece), kTextWidth)),
                html_escape(path_cause_name(piece.cause)), html_ms(ms_of(piece.from_ns - path.window.start_ns)),
                html_ms(ms_of(piece.length_ns()))});
   }
@@ -213,9 +202,9 @@ std::string step_times_section(const PageInput& input) {
                           longest_ms);
     }
   }
-  return section("steps", "Step times",
-                 "<p>Mean step of each rank.</p>\n<div class=\"thin\">\n" + bars + "</div>\n" +
-                     folded(count > kOpenSteps, fmt::format("All {} steps", count), table.text()));
+  return html_section("steps", "Step times",
+                      "<p>Mean step of each rank.</p>\n<div class=\"thin\">\n" + bars + "</div>\n" +
+                          folded(count > kOpenSteps, fmt::format("All {} steps", count), table.text()));
 }
 
 std::string breakdown_section(const PageInput& input) {
@@ -243,16 +232,16 @@ std::string breakdown_section(const PageInput& input) {
                   {"overlapped", "compute and communication at once"},
                   {"communication", "exposed communication"},
                   {"other", "neither"}});
-  return section("breakdown", "Where the step goes", bars + table.text());
+  return html_section("breakdown", "Where the step goes", bars + table.text());
 }
 
 std::string utilisation_section(const PageInput& input) {
   const RankTasks& rank = shown_rank(input);
-  const Window measured_step = measured_window(input.graph, rank, shown_step(input));
+  const Window measured_step = measured_window(input.graph(), rank, shown_step(input));
   const Window replayed_step = simulated_window(input.timeline, shown_step(input));
   const Utilisation measured = utilisation(busy_intervals(*rank.table), measured_step);
   const Utilisation replayed =
-      utilisation(busy_intervals(replayed_table(input.graph, input.timeline, input.rank_index)), replayed_step);
+      utilisation(busy_intervals(replayed_table(input.graph(), input.timeline, input.rank_index)), replayed_step);
   HtmlTable table("Mean utilisation over the chosen steps",
                   {{"rank", false}, {"measured %"}, {"replayed %"}, {"curves apart, points"}});
   for (const RankResult& each : input.result.ranks) {
@@ -260,7 +249,7 @@ std::string utilisation_section(const PageInput& input) {
     table.add({fmt::format("rank {}", each.rank), points(each.utilisation_measured), points(each.utilisation_replayed),
                html_data(each.utilisation_mae, fmt::format("{:.2f}", 100 * each.utilisation_mae))});
   }
-  return section(
+  return html_section(
       "utilisation", "SM utilisation",
       shown_note(input, ": share of time, per millisecond, in which at least one stream executes") +
           utilisation_chart(measured, replayed, std::max(measured_step.length_ns(), replayed_step.length_ns())) +
@@ -269,9 +258,9 @@ std::string utilisation_section(const PageInput& input) {
 
 std::string lanes_section(const PageInput& input) {
   const std::vector<uint32_t> steps = steps_to_draw(input);
-  const LanePicture drawn = lane_picture(input.graph, input.timeline, steps, kMostDrawnBoxes);
-  if (drawn.lanes.empty()) return section("lanes", "Streams", "<p>No stream ran anything in this step.</p>\n");
-  const LanePicture full = lane_picture(input.graph, input.timeline, steps, kMostBoxes);
+  const LanePicture drawn = lane_picture(input.graph(), input.timeline, steps, kMostDrawnBoxes);
+  if (drawn.lanes.empty()) return html_section("lanes", "Streams", "<p>No stream ran anything in this step.</p>\n");
+  const LanePicture full = lane_picture(input.graph(), input.timeline, steps, kMostBoxes);
   std::string out = fmt::format(
       "<p>The replayed run of {} on every stream, {} ms across.</p>\n<div class=\"lanes\">\n"
       "<div id=\"lane-view\">\n{}</div>\n"
@@ -283,27 +272,27 @@ std::string lanes_section(const PageInput& input) {
                  {"copy", "copies and fills"},
                  {"wait", "waiting for a rank"}});
   out += "<script type=\"application/json\" id=\"lane-data\">" + script_json(lane_json(full)) + "</script>\n";
-  return section("lanes", "Streams", out);
+  return html_section("lanes", "Streams", out);
 }
 
 std::string critical_path_section(const PageInput& input) {
-  const CriticalPath path = critical_path(input.graph, input.timeline, input.rank_index, shown_step(input));
+  const CriticalPath path = critical_path(input.graph(), input.timeline, input.rank_index, shown_step(input));
   const int64_t whole_ns = path.window.length_ns();
-  const std::vector<PathShare> by_cause = path_by_cause(input.graph, path);
-  return section("critical-path", "What the step waited for",
-                 shown_note(input, ": the chain of tasks that decided its length, in the replayed run") +
-                     path_bar(path, by_cause) +
-                     share_table("By cause, sums to the step", by_cause, whole_ns, SIZE_MAX).text() +
-                     share_table("By task", path_by_task(input.graph, path), whole_ns, kTopTasks).text() +
-                     longest_pieces(input, path));
+  const std::vector<PathShare> by_cause = path_by_cause(input.graph(), path);
+  return html_section("critical-path", "What the step waited for",
+                      shown_note(input, ": the chain of tasks that decided its length, in the replayed run") +
+                          path_bar(path, by_cause) +
+                          share_table("By cause, sums to the step", by_cause, whole_ns, SIZE_MAX).text() +
+                          share_table("By task", path_by_task(input.graph(), path), whole_ns, kTopTasks).text() +
+                          longest_pieces(input, path));
 }
 
 std::string kernels_section(const PageInput& input) {
   const RankTasks& rank = shown_rank(input);
   std::vector<Window> windows;
-  for (uint32_t step : chosen_steps(rank)) windows.push_back(measured_window(input.graph, rank, rank.steps[step]));
+  for (uint32_t step : chosen_steps(rank)) windows.push_back(measured_window(input.graph(), rank, rank.steps[step]));
   const std::vector<KernelUse> uses = kernel_uses(*rank.table, windows);
-  if (uses.empty()) return section("kernels", "Kernels", "<p>No GPU work was recorded in the chosen steps.</p>\n");
+  if (uses.empty()) return html_section("kernels", "Kernels", "<p>No GPU work was recorded in the chosen steps.</p>\n");
   int64_t sum_ns = 0;
   for (const KernelUse& use : uses) sum_ns += use.total_ns;
   const auto steps = static_cast<double>(windows.size());
@@ -314,54 +303,7 @@ std::string kernels_section(const PageInput& input) {
     table.add({html_escape(uses[i].name), html_escape(uses[i].family), html_data(times, fmt::format("{:.4g}", times)),
                html_ms(ms_of(uses[i].total_ns) / steps), percent(ms_of(uses[i].total_ns), ms_of(sum_ns))});
   }
-  return section("kernels", "Kernels", table.text());
-}
-
-std::string collectives_section(const PageInput& input) {
-  const RankTasks& rank = shown_rank(input);
-  const std::vector<CollectiveUse> uses = collective_uses(*rank.table);
-  if (uses.empty()) return section("collectives", "Collectives", "<p>This rank did not communicate.</p>\n");
-  HtmlTable table(fmt::format("Rank {}, measured, whole trace; time includes waiting for other ranks", rank.rank),
-                  {{"collective", false}, {"group", false}, {"ranks"}, {"times"}, {"MB"}, {"ms"}, {"GB/s"}});
-  for (size_t i = 0; i < std::min(uses.size(), kTopCollectives); ++i) {
-    const CollectiveUse& use = uses[i];
-    const bool sized = use.bytes > 0 && use.total_ns > 0 && use.with_bytes == use.count;
-    const double rate = sized ? static_cast<double>(use.bytes) / static_cast<double>(use.total_ns) : 0;
-    table.add({html_escape(use.kind), html_escape(use.group),
-               use.group_size > 0 ? count_text(static_cast<uint64_t>(use.group_size)) : "-", count_text(use.count),
-               use.bytes > 0 ? html_data(static_cast<double>(use.bytes) / 1e6,
-                                         fmt::format("{:.4g}", static_cast<double>(use.bytes) / 1e6))
-                             : "-",
-               html_ms(ms_of(use.total_ns)), sized ? html_data(rate, fmt::format("{:.4g}", rate)) : "-"});
-  }
-  return section("collectives", "Collectives", table.text());
-}
-
-std::string difference_section(const PageInput& input) {
-  if (!input.comparison || !input.comparison->diff) return "";
-  const Diff& diff = *input.comparison->diff;
-  HtmlTable table("Milliseconds per step, largest difference first",
-                  {{"work", false}, {"of", false}, {"here"}, {"there"}, {"difference"}});
-  DiffLine rest;
-  for (size_t i = 0; i < diff.by_label.size(); ++i) {
-    const DiffLine& line = diff.by_label[i];
-    if (i >= kTopDifferences) {
-      rest.a_ms += line.a_ms;
-      rest.b_ms += line.b_ms;
-      continue;
-    }
-    table.add({html_escape(line.label.empty() ? owner_name(line.owner) : line.label),
-               html_escape(owner_name(line.owner)), html_ms(line.a_ms), html_ms(line.b_ms),
-               html_ms(line.difference_ms())});
-  }
-  if (diff.by_label.size() > kTopDifferences) {
-    table.add({fmt::format("{} more", diff.by_label.size() - kTopDifferences), "", html_ms(rest.a_ms),
-               html_ms(rest.b_ms), html_ms(rest.difference_ms())});
-  }
-  table.add({"step", "", html_ms(diff.a_ms), html_ms(diff.b_ms), html_ms(diff.b_ms - diff.a_ms)});
-  return section(
-      "difference", "What makes the difference",
-      fmt::format("<p>Measured here, against {}.</p>\n", html_escape(input.comparison->source)) + table.text());
+  return html_section("kernels", "Kernels", table.text());
 }
 
 std::string trust_section(const PageInput& input) {
@@ -378,7 +320,7 @@ std::string trust_section(const PageInput& input) {
         {fmt::format("rank {}", rank.rank), html_signed_percent(error_percent(rank.measured_ms, rank.replayed_ms)),
          html_data(rank.kernel_start_mae_us, fmt::format("{:.1f}", rank.kernel_start_mae_us)),
          html_ms(rank.unexplained_ms), html_ms(rank.unexplained_measured_ms),
-         count_text(rank.dependencies.inter_stream_recorded), count_text(rank.dependencies.inter_stream_inferred)});
+         html_count(rank.dependencies.inter_stream_recorded), html_count(rank.dependencies.inter_stream_inferred)});
     for (const LeftOutStep& step : rank.left_out) {
       left_out.add({fmt::format("rank {}, {}", rank.rank, html_escape(step.name)), html_escape(step.reason)});
     }
@@ -387,7 +329,7 @@ std::string trust_section(const PageInput& input) {
                       {{"constant", false}, {"us"}, {"samples"}});
   for (const Constant& constant : input.result.ranks[input.rank_index].constants) {
     const double us = static_cast<double>(constant.value_ns) / 1e3;
-    constants.add({html_escape(constant.name), html_data(us, fmt::format("{:.2f}", us)), count_text(constant.samples)});
+    constants.add({html_escape(constant.name), html_data(us, fmt::format("{:.2f}", us)), html_count(constant.samples)});
   }
   std::string out =
       "<p>The simulation sees how long each task took, what it depended on and a few calibrated constants; never when "
@@ -397,9 +339,9 @@ std::string trust_section(const PageInput& input) {
   if (!left_out.empty()) out += left_out.text();
   if (!constants.empty()) out += folded(true, "Constants", constants.text());
   const ReplayResult& result = input.result;
-  out += fmt::format("<p>Input: {} events, {} repaired, {} skipped.</p>\n", count_text(result.input_events),
-                     count_text(result.input_repaired), count_text(result.input_skipped));
-  return section("trust", "How far to trust this", out);
+  out += fmt::format("<p>Input: {} events, {} repaired, {} skipped.</p>\n", html_count(result.input_events),
+                     html_count(result.input_repaired), html_count(result.input_skipped));
+  return html_section("trust", "How far to trust this", out);
 }
 
 }  // namespace lumos

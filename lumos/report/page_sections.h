@@ -16,6 +16,8 @@ std::string lanes_section(const PageInput& input);
 std::string critical_path_section(const PageInput& input);
 std::string kernels_section(const PageInput& input);
 std::string collectives_section(const PageInput& input);
+/// Empty for a single rank, or where no two ranks wait for each other.
+std::string stragglers_section(const PageInput& input);
 /// Empty without a comparison that says what became slower.
 std::string difference_section(const PageInput& input);
 std::string trust_section(const PageInput& input);

@@ -33,14 +33,15 @@ bool is_balanced(const std::string& html) {
 }
 
 struct Made {
-  ExecGraph graph = small_step();
-  Timeline timeline = simulate(graph);
-  ReplayResult result = replay_result(graph, timeline, {});
+  Made() { job.linked.graph = small_step(); }
+  LinkedJob job;
+  Timeline timeline = simulate(small_step());
+  ReplayResult result = replay_result(small_step(), timeline, {});
 };
 
 TEST(Page, IsOneWellFormedDocumentWithoutOutsideHelp) {
   const Made made;
-  const std::string page = report_page({made.graph, made.timeline, made.result, 0, 0, std::nullopt});
+  const std::string page = report_page({made.job, made.timeline, made.result, 0, 0, std::nullopt, 1});
   EXPECT_TRUE(page.starts_with("<!DOCTYPE html>"));
   EXPECT_TRUE(is_balanced(page));
   EXPECT_EQ(page.find("http"), std::string::npos);
@@ -49,7 +50,7 @@ TEST(Page, IsOneWellFormedDocumentWithoutOutsideHelp) {
 
 TEST(Page, ShowsTheNumbersOfTheReplay) {
   const Made made;
-  const std::string page = report_page({made.graph, made.timeline, made.result, 0, 0, std::nullopt});
+  const std::string page = report_page({made.job, made.timeline, made.result, 0, 0, std::nullopt, 1});
   EXPECT_NE(page.find("measured step</dt><dd><b>" + html_ms(made.result.measured_ms)), std::string::npos);
   EXPECT_NE(page.find("<th scope=\"row\">replayed</th><td>" + html_ms(made.result.replayed.exposed_compute)),
             std::string::npos);
@@ -58,7 +59,7 @@ TEST(Page, ShowsTheNumbersOfTheReplay) {
 TEST(Page, PutsAComparisonBesideTheRun) {
   const Made made;
   PageComparison comparison{"<predicted>", "prediction.json", 12.5, {10, 1, 1, 0.5}, std::nullopt};
-  const std::string page = report_page({made.graph, made.timeline, made.result, 0, 0, comparison});
+  const std::string page = report_page({made.job, made.timeline, made.result, 0, 0, comparison, 1});
   EXPECT_NE(page.find("<th scope=\"row\">&lt;predicted&gt;</th><td><data value=\"10\">"), std::string::npos);
   EXPECT_TRUE(is_balanced(page));
   EXPECT_EQ(page.find("What makes the difference"), std::string::npos);

@@ -111,7 +111,9 @@ void write_piece(JsonWriter& json, const ExecGraph& graph, const CriticalPath& p
 std::string piece_label(const ExecGraph& graph, const PathPiece& piece) {
   const uint32_t row = graph.event[piece.task];
   if (piece.cause == PathCause::kCommunication) return communication_label(graph, piece.task);
-  if (row == kNoIndex) return "";
+  if (row == kNoIndex) {
+    return piece.cause == PathCause::kWaitForRank ? rank_label(graph, piece.task) + ": untraced host time" : "";
+  }
   const EventTable& table = *graph.ranks[rank_index_of(graph, piece.task)].table;
   const std::string name =
       is_gpu_task(graph.kind[piece.task]) ? short_kernel_name(table.name_of(row)) : std::string(table.name_of(row));

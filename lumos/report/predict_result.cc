@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "lumos/base/json_writer.h"
+#include "lumos/model/flops.h"
+#include "lumos/model/job_file.h"
 #include "lumos/report/job_step.h"
 #include "lumos/report/steps.h"
 #include "lumos/report/text_table.h"
@@ -49,6 +51,16 @@ double kernel_ms(const ExecGraph& graph, const Timeline& timeline) {
   return ranks > 0 ? sum_ms / static_cast<double>(ranks) : 0;
 }
 
+/// Dense 16-bit matrix peak in 1e12 FLOP/s, from the makers' data sheets, by a part of the device's name.
+std::optional<double> peak_tflops(std::string_view device) {
+  constexpr std::pair<std::string_view, double> kPeaks[] = {
+      {"H100 PCIe", 756}, {"H100", 989}, {"H200", 989}, {"H800", 989},    {"GH200", 989}, {"B200", 2250},
+      {"A100", 312},      {"A800", 312}, {"V100", 125}, {"MI300X", 1307}, {"MI250", 362}, {"RTX 4090", 165}};
+  for (const auto& [name, tflops] : kPeaks)
+    if (device.find(name) != std::string_view::npos) return tflops;
+  return std::nullopt;
+}
+
 double change_percent(double from, double to) { return from > 0 ? 100 * (to - from) / from : 0; }
 
 }  // namespace
@@ -74,6 +86,16 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threa
   return result;
 }
 
+JobFigures job_figures(const Job& job, double step_ms, std::string_view device) {
+  JobFigures figures;
+  figures.job = job;
+  if (step_ms <= 0) return figures;
+  figures.tokens_per_s = static_cast<double>(job.global_batch_size * job.seq_length) / (step_ms / 1e3);
+  figures.tflops_per_gpu = tflops_per_gpu(job, step_ms);
+  if (const std::optional<double> peak = peak_tflops(device)) figures.mfu_pct = 100 * figures.tflops_per_gpu / *peak;
+  return figures;
+}
+
 std::string predict_text(const PredictResult& result) {
   TextTable table({{"", Align::kLeft}, {"now ms"}, {"predicted ms"}, {"change"}});
   auto row = [&](std::string name, double before, double after) {
@@ -87,7 +109,19 @@ std::string predict_text(const PredictResult& result) {
   std::string out = table.text();
   out += fmt::format("\n  measured {} ms; predicted steps from {} to {} ms (p10, p90)\n", human_ms(result.measured_ms),
                      human_ms(result.p10_ms), human_ms(result.p90_ms));
+  if (result.job) {
+    const Job& job = result.job->job;
+    out += fmt::format("  {} GPUs: tensor {}, pipeline {}, data {}; {} micro-batches, global batch {}\n",
+                       job.world_size, job.tensor_model_parallel_size, job.pipeline_model_parallel_size,
+                       job.data_parallel_size, job.num_microbatches, job.global_batch_size);
+    out +=
+        fmt::format("  {:.0f} tokens/s, {:.1f} TFLOP/s per GPU", result.job->tokens_per_s, result.job->tflops_per_gpu);
+    if (result.job->mfu_pct) out += fmt::format(" ({:.1f} % of the peak)", *result.job->mfu_pct);
+    out += "\n";
+    for (const AppliedChange& change : result.changes) out += fmt::format("  set {}\n", change.text);
+  }
   for (const AppliedChange& change : result.changes) {
+    if (result.job) break;
     out += fmt::format("  {}: {} tasks, {} ms in the traces\n", change.text, change.tasks, human_ms(change.time_ms));
   }
   for (const std::string& warning : result.warnings) out += fmt::format("  warning: {}\n", warning);
@@ -104,7 +138,18 @@ std::string predict_json(const PredictResult& result) {
   json.member("exposed_compute_ms", result.breakdown.exposed_compute)
       .member("overlapped_ms", result.breakdown.overlapped);
   json.member("exposed_comm_ms", result.breakdown.exposed_comm).member("other_ms", result.breakdown.other).end_object();
-  json.member("kernel_ms", result.kernel_ms).end_object().key("changes").begin_array();
+  json.member("kernel_ms", result.kernel_ms);
+  if (result.job) {
+    json.member("tokens_per_s", result.job->tokens_per_s).member("tflops_per_gpu", result.job->tflops_per_gpu);
+    json.key("mfu_pct");
+    if (result.job->mfu_pct)
+      json.value(*result.job->mfu_pct);
+    else
+      json.null();
+  }
+  json.end_object();
+  if (result.job) write_job(json.key("job"), result.job->job);
+  json.key("changes").begin_array();
   for (const AppliedChange& change : result.changes) {
     json.begin_object().member("change", change.text).member("tasks", change.tasks);
     json.member("time_ms", change.time_ms).end_object();

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lumos/graph/exec_graph.h"
+#include "lumos/model/job.h"
 #include "lumos/report/replay_result.h"
 
 namespace lumos {
@@ -16,6 +18,14 @@ struct AppliedChange {
   std::string text;
   uint64_t tasks = 0;
   double time_ms = 0;  ///< of these tasks before the change, over all ranks and the whole trace
+};
+
+/// What a prediction of another configuration says beyond times.
+struct JobFigures {
+  Job job;  ///< the changed one
+  double tokens_per_s = 0;
+  double tflops_per_gpu = 0;
+  std::optional<double> mfu_pct;  ///< absent where the GPU's peak is not known
 };
 
 struct PredictResult {
@@ -28,12 +38,16 @@ struct PredictResult {
   BreakdownMs breakdown;
   double kernel_ms = 0;  ///< compute kernels and copies, per step and rank
   std::vector<AppliedChange> changes;
+  std::optional<JobFigures> job;  ///< of a changed job; absent when only times were scaled
   std::vector<std::string> warnings;
 };
 
 /// Simulates both graphs and compares. `changed` has the tasks of `base` in the same order, with other durations; it is
 /// simulated with the interference that `base` shows. `threads` as everywhere.
 PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threads);
+
+/// Figures of a job whose step takes `step_ms` on GPUs called `device`.
+JobFigures job_figures(const Job& job, double step_ms, std::string_view device);
 
 std::string predict_text(const PredictResult& result);
 std::string predict_json(const PredictResult& result);

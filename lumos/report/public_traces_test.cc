@@ -4,13 +4,19 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
+#include <utility>
 
+#include "lumos/base/json_value.h"
 #include "lumos/base/test_data.h"
 #include "lumos/graph/build.h"
 #include "lumos/report/attribution.h"
 #include "lumos/report/critical_path.h"
+#include "lumos/report/measured_timeline.h"
+#include "lumos/report/overlay.h"
 #include "lumos/report/path_table.h"
 #include "lumos/sim/simulate.h"
+#include "lumos/trace/byte_source.h"
 #include "lumos/trace/reader.h"
 
 namespace lumos {
@@ -59,6 +65,52 @@ TEST(PublicTraces, CriticalPathsAndAttributionSumToTheSteps) {
       EXPECT_EQ(owned_ns, measured.length_ns()) << step.name;
     }
   }
+}
+
+/// Start in microseconds and name of the events that a Holistic Trace Analysis overlay marks as critical.
+std::set<std::pair<int64_t, std::string>> critical_events_of_overlay(const std::string& file) {
+  Result<ByteSource> source = ByteSource::open(file);
+  EXPECT_TRUE(source);
+  std::string text;
+  std::string block(1 << 16, '\0');
+  for (size_t got; (got = *source->read(block.data(), block.size())) > 0;) text.append(block, 0, got);
+  const Result<Value> root = parse_json(text, file);
+  EXPECT_TRUE(root);
+  std::set<std::pair<int64_t, std::string>> events;
+  for (const Value& event : *root->find("traceEvents")->get<Value::Array>()) {
+    const Value* phase = event.find("ph");
+    const Value* args = event.find("args");
+    if (phase == nullptr || *phase->get<std::string>() != "X" || args == nullptr) continue;
+    if (args->find("critical") == nullptr) continue;
+    events.emplace(*event.find("ts")->get<int64_t>(), *event.find("name")->get<std::string>());
+  }
+  return events;
+}
+
+// The differences are explained in docs/critical_path.md: the last six pieces of GPU work had ended long before the
+// host went to wait for them.
+TEST(PublicTraces, TheMeasuredPathIsThatOfHolisticTraceAnalysis) {
+  const std::string trace = data_path("traces/cuda-sync/simple-add.json.gz");
+  const std::string overlay = data_path("traces/cuda-sync/simple-add.hta-critical-path-overlay.json.gz");
+  SKIP_WITHOUT_DATA(overlay);
+  Result<EventTable> table = read_trace(trace, ReadOptions{});
+  ASSERT_TRUE(table);
+  const ExecGraph graph = build_graph(std::make_shared<const EventTable>(std::move(*table)), BuildOptions{});
+  ChromeOptions options;
+  add_critical_path(graph, 0, critical_path(graph, measured_timeline(graph), 0, graph.ranks[0].steps[0]), options);
+  const auto theirs = critical_events_of_overlay(overlay);
+  ASSERT_EQ(theirs.size(), 624u);
+  const EventTable& rows = *graph.ranks[0].table;
+  size_t on_both = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (theirs.count({rows.ts_ns[row] / 1000, std::string(rows.name_of(row))}) == 0) continue;
+    if (options.critical[row] != 0) {
+      ++on_both;
+    } else {
+      EXPECT_TRUE(is_gpu_work(rows.kind[row])) << rows.name_of(row) << " at " << rows.ts_ns[row];
+    }
+  }
+  EXPECT_EQ(on_both, 618u);
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ LoadClass load_class(const EventTable& table, uint32_t row, TaskKind kind) {
   if (kind == TaskKind::kTransfer) return LoadClass::kTransfer;
   if (kind != TaskKind::kKernel) return LoadClass::kMemory;
   const KernelFamily family = kernel_family(table.name_of(row));
-  const bool matrix = family == KernelFamily::kGemm || family == KernelFamily::kAttention ||
-                      family == KernelFamily::kConvolution;
+  const bool matrix =
+      family == KernelFamily::kGemm || family == KernelFamily::kAttention || family == KernelFamily::kConvolution;
   return matrix ? LoadClass::kMatrix : LoadClass::kMemory;
 }
 
@@ -145,7 +145,8 @@ Timeline simulate_with_interference(const ExecGraph& base, const Timeline& base_
       if (coefficient <= 0 || (before[w.task] == 0 && now[w.task] == 0) || base.duration_ns[w.task] <= 0) continue;
       // The change scales the work itself, and with it what its measured overlap had added.
       const double scale = static_cast<double>(asked[w.task]) / static_cast<double>(base.duration_ns[w.task]);
-      const double extra = coefficient * (static_cast<double>(now[w.task]) - scale * static_cast<double>(before[w.task]));
+      const double extra =
+          coefficient * (static_cast<double>(now[w.task]) - scale * static_cast<double>(before[w.task]));
       changed.duration_ns[w.task] = std::max<int64_t>(0, asked[w.task] + std::llround(extra));
     }
     timeline = simulate(changed);

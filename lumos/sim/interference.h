@@ -26,9 +26,9 @@ struct Interference {
 /// group's mean. `timeline` is the strict replay of `graph`. O(tasks log tasks).
 Interference fit_interference(const ExecGraph& graph, const Timeline& timeline);
 
-/// Simulates `changed` (same tasks and numbering as `base`, other durations) with durations corrected for the overlap that
-/// arises: duration + longer_per_overlap * (overlap now - overlap scaled from the base). A fixed point, a few passes.
-/// Durations of `changed` are left corrected. Deterministic.
+/// Simulates `changed` (same tasks and numbering as `base`, other durations) with durations corrected for the overlap
+/// that arises: duration + longer_per_overlap * (overlap now - overlap scaled from the base). A fixed point, a few
+/// passes. Durations of `changed` are left corrected. Deterministic.
 Timeline simulate_with_interference(const ExecGraph& base, const Timeline& base_timeline, ExecGraph& changed,
                                     const Interference& interference);
 

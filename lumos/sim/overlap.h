@@ -1,5 +1,5 @@
-// How long each GPU task of a timeline ran beside work of the other sort on its rank: compute beside transfers, transfers
-// beside compute. Read by sim/interference.
+// How long each GPU task of a timeline ran beside work of the other sort on its rank: compute beside transfers,
+// transfers beside compute. Read by sim/interference.
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,12 @@
-// From the paths that a user named to the graph of the job: what every command that looks at a replay begins with.
+// `--rank N` and `--step N`: the rank and the step that a user asked for, or the ones to show when they did not.
 #pragma once
 
+#include <cstdint>
+
 #include "lumos/base/result.h"
-#include "lumos/cli/read_arguments.h"
-#include "lumos/graph/build.h"
 #include "lumos/graph/exec_graph.h"
 
 namespace lumos {
-
-/// Reads the traces and builds the graph of all ranks. Errors: those of read_for.
-Result<ExecGraph> load_graph(const ReadArguments& arguments, const BuildOptions& build, Console& console);
 
 /// The index of the rank that the user meant: `rank` as the traces number it, or the first one for -1.
 /// Errors: kUsage when there is no such rank, with those there are.

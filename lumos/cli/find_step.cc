@@ -1,12 +1,10 @@
-#include "lumos/cli/load_graph.h"
+#include "lumos/cli/find_step.h"
 
 #include <algorithm>
-#include <memory>
-#include <utility>
+#include <string>
+#include <vector>
 
-#include "lumos/base/parallel.h"
 #include "lumos/cli/step_range.h"
-#include "lumos/graph/join.h"
 #include "lumos/report/steps.h"
 
 namespace lumos {
@@ -20,15 +18,6 @@ std::string ranks_of(const ExecGraph& graph) {
 }
 
 }  // namespace
-
-Result<ExecGraph> load_graph(const ReadArguments& arguments, const BuildOptions& build, Console& console) {
-  TraceSet set = TRY(read_for(arguments, console));
-  std::vector<ExecGraph> graphs(set.tables.size());
-  parallel_for(set.tables.size(), static_cast<int>(arguments.threads), [&](size_t i) {
-    graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(set.tables[i])), build);
-  });
-  return join_ranks(std::move(graphs));
-}
 
 Result<uint32_t> find_rank(const ExecGraph& graph, int64_t rank) {
   if (rank < 0 && !graph.ranks.empty()) return 0u;

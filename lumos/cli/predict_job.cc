@@ -1,0 +1,89 @@
+#include "lumos/cli/predict_job.h"
+
+#include <utility>
+
+#include "lumos/base/parallel.h"
+#include "lumos/graph/build.h"
+#include "lumos/model/job_file.h"
+#include "lumos/program/predict.h"
+
+namespace lumos {
+
+namespace {
+
+Result<std::vector<JobSetting>> parse_settings(const std::vector<std::string>& texts) {
+  std::vector<JobSetting> settings;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return fail(ErrorKind::kUsage, "predict: --set {}: write it as name=value", text);
+    }
+    settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return settings;
+}
+
+BreakdownMs breakdown_of(const StepFigures& figures) {
+  BreakdownMs breakdown;
+  breakdown.exposed_compute = figures.exposed_compute_ms;
+  breakdown.overlapped = figures.overlapped_ms;
+  breakdown.exposed_comm = figures.exposed_comm_ms;
+  breakdown.other = figures.other_ms;
+  return breakdown;
+}
+
+/// What the traces say about the job must agree with its file.
+Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& file) {
+  for (const EventTable& table : tables) {
+    if (table.info.world_size > 0 && table.info.world_size != job.world_size) {
+      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} says {}", file, job.world_size, table.info.file,
+                  table.info.world_size);
+    }
+    if (table.info.rank >= job.world_size) {
+      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} is of rank {}", file, job.world_size,
+                  table.info.file, table.info.rank);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& change, Console& console) {
+  const JobFile base = TRY(read_job_file(change.job_file));
+  const std::vector<JobSetting> settings = TRY(parse_settings(change.settings));
+  const Job target = TRY(change_job(base.job, settings));
+  if (change.seeds < 1) return fail(ErrorKind::kUsage, "predict: --seeds {}: at least one", change.seeds);
+
+  TraceSet set = TRY(read_for(read, console));
+  TRY_STATUS(check_job_against_traces(base.job, set.tables, change.job_file));
+  const int threads = static_cast<int>(read.threads);
+  std::vector<ExecGraph> graphs(set.tables.size());
+  parallel_for(graphs.size(), threads, [&](size_t i) {
+    graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(set.tables[i])), BuildOptions{});
+  });
+  const Recovery recovery = TRY(recover_job(graphs, base.job, default_network()));
+  ForecastOptions options;
+  options.seeds = static_cast<int>(change.seeds);
+  options.threads = threads;
+  options.variability = !change.plain;
+  const JobForecast forecast = TRY(lumos::forecast(recovery, target, options));
+
+  PredictResult result;
+  result.measured_ms = forecast.measured_ms;
+  result.base_ms = forecast.unchanged.mean.step_ms;
+  result.base = breakdown_of(forecast.unchanged.mean);
+  result.predicted_ms = forecast.changed.mean.step_ms;
+  result.p10_ms = forecast.changed.p10_ms;
+  result.p90_ms = forecast.changed.p90_ms;
+  result.breakdown = breakdown_of(forecast.changed.mean);
+  result.kernel_ms = forecast.changed.mean.kernel_ms;
+  for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0});
+  result.warnings = base.warnings;
+  result.warnings.insert(result.warnings.end(), forecast.warnings.begin(), forecast.warnings.end());
+  const auto& devices = graphs.front().ranks.front().table->info.devices;
+  result.job = job_figures(target, result.predicted_ms, devices.empty() ? std::string_view{} : devices.front().name);
+  return result;
+}
+
+}  // namespace lumos

@@ -1,0 +1,250 @@
+#include "lumos/program/lower.h"
+
+#include <algorithm>
+
+#include "lumos/base/result.h"
+
+namespace lumos {
+namespace {
+
+/// Emits the tasks of one planned rank; keeps what was last put on each lane, which is what outer edges refer to.
+class RankEmitter {
+ public:
+  RankEmitter(const Program& program, const LowerPlan& plan, const TaskDurations& durations, ExecGraph& graph,
+              std::vector<std::vector<uint32_t>>& arrivals)
+      : program_(program), plan_(plan), durations_(durations), graph_(graph), arrivals_(arrivals) {}
+
+  void run(uint32_t index, const PlannedRank& rank) {
+    rank_index_ = index;
+    lane_tasks_.assign(program_.lanes.size(), {});
+    processor_.assign(program_.lanes.size(), kNoProcessor);
+    received_.assign(plan_.meeting_ns.size(), kNoIndex);
+    RankTasks tasks;
+    tasks.rank = rank.rank;
+    tasks.first_task = graph_.size();
+    if (!rank.blocks.empty()) table_ = program_.ranks[rank.blocks.front().rank].table;
+    tasks.table = table_;
+    for (const PlacedBlock& placed : rank.blocks) emit(placed);
+    tasks.end_task = graph_.size();
+    if (tasks.end_task > tasks.first_task) tasks.steps.push_back(step_of(tasks));
+    graph_.ranks.push_back(std::move(tasks));
+  }
+
+ private:
+  void emit(const PlacedBlock& placed) {
+    const RankProgram& source = program_.ranks[placed.rank];
+    const Block& block = source.blocks[placed.block];
+    const uint32_t base = graph_.size();
+    block_begin_.resize(program_.lanes.size());
+    for (size_t lane = 0; lane < lane_tasks_.size(); ++lane)
+      block_begin_[lane] = static_cast<uint32_t>(lane_tasks_[lane].size());
+    bool needs_data = placed.needs_begin < placed.needs_end;
+    bool joins = placed.joins_streams;
+    for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
+      const BlockTask& task = source.tasks[t];
+      const bool communicates = task.kind == TaskKind::kArrive || task.kind == TaskKind::kTransfer;
+      const uint32_t meeting = communicates ? meeting_for(placed, task.event) : kNoIndex;
+      int64_t duration = durations_[placed.rank][t];
+      if (task.kind == TaskKind::kTransfer && meeting != kNoIndex)
+        duration = meeting == kDropped ? 0 : plan_.meeting_ns[meeting];
+      if (placed.gpu_scale != 1 && is_gpu_task(task.kind) && !communicates)
+        duration = static_cast<int64_t>(static_cast<double>(duration) * placed.gpu_scale);
+      add_task(placed.rank, task, duration);
+      for (uint32_t e = task.edge_begin; e < task.edge_end; ++e) add_edge(source.edges[e], base);
+      if (meeting < kDropped) {
+        if (task.kind == TaskKind::kArrive) arrivals_[meeting].push_back(graph_.size() - 1);
+        if (task.kind == TaskKind::kTransfer) {
+          Edge edge;
+          edge.source = meeting;  // replaced by the rendezvous task once all ranks are emitted
+          edge.kind = EdgeKind::kRendezvous;
+          graph_.edges.push_back(edge);
+          received_[meeting] = graph_.size() - 1;
+        }
+      }
+      if (needs_data && is_gpu_task(task.kind) && !communicates) {
+        add_needs(placed);
+        needs_data = false;
+      }
+      if (joins && is_gpu_task(task.kind)) {
+        join_streams(task.lane);
+        joins = false;
+      }
+      graph_.edge_begin.push_back(static_cast<uint32_t>(graph_.edges.size()));
+    }
+  }
+
+  /// A pass reads what its stage received, whatever stream waits the trace shows for it.
+  void add_needs(const PlacedBlock& placed) {
+    for (uint32_t i = placed.needs_begin; i < placed.needs_end; ++i) {
+      const uint32_t transfer = received_[plan_.needs[i]];
+      if (transfer == kNoIndex) continue;
+      Edge edge;
+      edge.source = transfer;
+      edge.kind = EdgeKind::kInterStream;
+      edge.recorded = false;
+      graph_.edges.push_back(edge);
+    }
+  }
+
+  void join_streams(uint16_t own_lane) {
+    for (size_t lane = 0; lane < lane_tasks_.size(); ++lane) {
+      if (!program_.lanes[lane].is_gpu || lane == own_lane || block_begin_[lane] == 0) continue;
+      Edge edge;
+      edge.source = lane_tasks_[lane][block_begin_[lane] - 1];
+      edge.kind = EdgeKind::kInterStream;
+      edge.recorded = false;
+      graph_.edges.push_back(edge);
+    }
+  }
+
+  uint32_t meeting_for(const PlacedBlock& placed, uint32_t row) const {
+    for (uint32_t i = placed.meeting_begin; i < placed.meeting_end; ++i)
+      if (plan_.meeting_of[i].row == row) return plan_.meeting_of[i].meeting;
+    return kNoIndex;
+  }
+
+  void add_task(uint32_t source_rank, const BlockTask& task, int64_t duration) {
+    const uint32_t id = graph_.size();
+    // Rows refer to one table per rank; what was borrowed from another rank has no row in it.
+    graph_.event.push_back(program_.ranks[source_rank].table == table_ ? task.event : kNoIndex);
+    graph_.kind.push_back(task.kind);
+    graph_.duration_ns.push_back(duration);
+    graph_.measured_start_ns.push_back(0);
+    uint32_t processor = kNoProcessor;
+    if (task.lane != kNoLane) {
+      processor = processor_of(task.lane, source_rank);
+      lane_tasks_[task.lane].push_back(id);
+    }
+    graph_.processor.push_back(processor);
+  }
+
+  uint32_t processor_of(uint16_t lane, uint32_t source_rank) {
+    if (processor_[lane] == kNoProcessor) {
+      processor_[lane] = static_cast<uint32_t>(graph_.processors.size());
+      Processor made;
+      made.rank_index = rank_index_;
+      made.is_gpu = program_.lanes[lane].is_gpu;
+      const EventTable& table = *program_.ranks[source_rank].table;
+      for (uint32_t l = 0; l < table.lanes.size(); ++l)
+        if (table.lanes[l].is_gpu == made.is_gpu && table.lanes[l].tid == program_.lanes[lane].number) made.lane = l;
+      graph_.processors.push_back(made);
+    }
+    return processor_[lane];
+  }
+
+  void add_edge(const BlockEdge& from, uint32_t base) {
+    Edge edge;
+    edge.lag_ns = from.lag_ns;
+    edge.kind = from.kind;
+    edge.from_start = from.from_start;
+    edge.recorded = from.recorded;
+    edge.confidence_pct = from.confidence_pct;
+    if (from.local >= 0) {
+      edge.source = base + static_cast<uint32_t>(from.local);
+    } else {
+      // What the block depended on outside of itself is now whatever precedes it on that lane.
+      const uint32_t begin = block_begin_[from.lane];
+      if (from.back >= begin) return;
+      edge.source = lane_tasks_[from.lane][begin - 1 - from.back];
+    }
+    graph_.edges.push_back(edge);
+  }
+
+  Step step_of(const RankTasks& tasks) const {
+    Step step;
+    step.name = "step";
+    step.first_task = tasks.first_task;
+    for (size_t lane = 0; lane < lane_tasks_.size(); ++lane) {
+      if (lane_tasks_[lane].empty()) continue;
+      if (program_.lanes[lane].is_gpu)
+        step.last_gpu_tasks.push_back(lane_tasks_[lane].back());
+      else if (program_.lanes[lane].number == 0)
+        step.last_task = lane_tasks_[lane].back();
+    }
+    return step;
+  }
+
+  const Program& program_;
+  const LowerPlan& plan_;
+  const TaskDurations& durations_;
+  ExecGraph& graph_;
+  std::vector<std::vector<uint32_t>>& arrivals_;
+  uint32_t rank_index_ = 0;
+  std::shared_ptr<const EventTable> table_;
+  std::vector<std::vector<uint32_t>> lane_tasks_;  ///< emitted tasks per lane, in order
+  std::vector<uint32_t> block_begin_;              ///< how many each lane had when the current block began
+  std::vector<uint32_t> processor_;
+  std::vector<uint32_t> received_;  ///< this rank's transfer task of each meeting
+};
+
+/// One task without a processor per meeting, after the tasks of all ranks.
+void add_rendezvous(const std::vector<std::vector<uint32_t>>& arrivals, ExecGraph& graph) {
+  const uint32_t first = graph.size();
+  for (Edge& edge : graph.edges)
+    if (edge.kind == EdgeKind::kRendezvous) edge.source += first;
+  for (const std::vector<uint32_t>& members : arrivals) {
+    graph.event.push_back(kNoIndex);
+    graph.kind.push_back(TaskKind::kRendezvous);
+    graph.processor.push_back(kNoProcessor);
+    graph.duration_ns.push_back(0);
+    graph.measured_start_ns.push_back(0);
+    for (uint32_t arrival : members) {
+      Edge edge;
+      edge.source = arrival;
+      edge.kind = EdgeKind::kRendezvous;
+      graph.edges.push_back(edge);
+    }
+    graph.edge_begin.push_back(static_cast<uint32_t>(graph.edges.size()));
+  }
+}
+
+/// A topological order of the whole graph (Kahn). Tasks that were planned to meet and never do keep their numbering, at
+/// the end: a plan that does not match must not lose tasks.
+void order_tasks(ExecGraph& graph) {
+  const uint32_t size = graph.size();
+  std::vector<uint32_t> open(size), out_begin(size + 1, 0), out(graph.edges.size());
+  for (uint32_t task = 0; task < size; ++task) open[task] = graph.edge_begin[task + 1] - graph.edge_begin[task];
+  for (const Edge& edge : graph.edges) ++out_begin[edge.source + 1];
+  for (uint32_t task = 0; task < size; ++task) out_begin[task + 1] += out_begin[task];
+  std::vector<uint32_t> next = out_begin;
+  for (uint32_t task = 0; task < size; ++task)
+    for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e)
+      out[next[graph.edges[e].source]++] = task;
+
+  // Depth first along each rank keeps what runs together close together in memory.
+  std::vector<uint32_t> stack;
+  for (uint32_t task = size; task-- > 0;)
+    if (open[task] == 0) stack.push_back(task);
+  graph.order.reserve(size);
+  while (!stack.empty()) {
+    const uint32_t task = stack.back();
+    stack.pop_back();
+    graph.order.push_back(task);
+    for (uint32_t o = out_begin[task + 1]; o-- > out_begin[task];)
+      if (--open[out[o]] == 0) stack.push_back(out[o]);
+  }
+  for (uint32_t task = 0; task < size && graph.order.size() < size; ++task)
+    if (open[task] > 0) graph.order.push_back(task);
+}
+
+}  // namespace
+
+TaskDurations measured_durations(const Program& program) {
+  TaskDurations durations(program.ranks.size());
+  for (size_t r = 0; r < program.ranks.size(); ++r)
+    for (const BlockTask& task : program.ranks[r].tasks) durations[r].push_back(task.duration_ns);
+  return durations;
+}
+
+ExecGraph lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations) {
+  ExecGraph graph;
+  graph.edge_begin.push_back(0);
+  std::vector<std::vector<uint32_t>> arrivals(plan.meeting_ns.size());
+  RankEmitter emitter(program, plan, durations, graph, arrivals);
+  for (uint32_t i = 0; i < plan.ranks.size(); ++i) emitter.run(i, plan.ranks[i]);
+  add_rendezvous(arrivals, graph);
+  order_tasks(graph);
+  return graph;
+}
+
+}  // namespace lumos

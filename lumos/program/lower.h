@@ -1,0 +1,56 @@
+// Lowering: a plan (which block of the program runs where, in which order) becomes an execution graph of the planned
+// ranks. Per-thread and per-stream order and the edges between blocks are rebuilt as the original program would have
+// made them; transfers between stages become rendezvous.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lumos/graph/exec_graph.h"
+#include "lumos/program/program.h"
+
+namespace lumos {
+
+inline constexpr uint32_t kDropped = UINT32_MAX - 1;  ///< a transfer that does not take place
+
+/// A block to be run, and how its tasks that communicate outside of what is folded meet the other ranks.
+struct PlacedBlock {
+  uint32_t rank = 0;           ///< index into Program::ranks
+  uint32_t block = 0;          ///< index into its blocks
+  uint32_t meeting_begin = 0;  ///< into LowerPlan::meeting_of
+  uint32_t meeting_end = 0;
+  uint32_t needs_begin = 0;  ///< into LowerPlan::needs: meetings whose data the block's first kernel reads
+  uint32_t needs_end = 0;
+  bool joins_streams =
+      false;            ///< its first kernel waits for everything before it, as the end of gradient reduction does
+  float gpu_scale = 1;  ///< of the durations of its kernels, copies and fills
+};
+
+/// One communication kernel of a placed block: its row, and the meeting it goes to or kDropped.
+struct MeetingOf {
+  uint32_t row = 0;
+  uint32_t meeting = 0;
+};
+
+struct PlannedRank {
+  int32_t rank = 0;
+  std::vector<PlacedBlock> blocks;
+};
+
+struct LowerPlan {
+  std::vector<PlannedRank> ranks;
+  std::vector<MeetingOf> meeting_of;
+  std::vector<uint32_t> needs;
+  std::vector<int64_t> meeting_ns;  ///< the transfer of each meeting, once all have arrived
+};
+
+/// Nanoseconds of every task of every rank program, parallel to RankProgram::tasks.
+using TaskDurations = std::vector<std::vector<int64_t>>;
+
+/// Durations as the trace has them.
+TaskDurations measured_durations(const Program& program);
+
+/// O(tasks). The graph has one step per rank, from its first task to its last.
+ExecGraph lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations);
+
+}  // namespace lumos

@@ -1,0 +1,500 @@
+#include "lumos/program/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "lumos/model/parameters.h"
+#include "lumos/program/draw.h"
+
+namespace lumos {
+namespace {
+
+/// Where a stage sits in its pipeline; decides which ends of the model it holds.
+struct StageEnds {
+  bool first = false;
+  bool last = false;
+  bool operator==(const StageEnds&) const = default;
+};
+
+StageEnds ends_of(int64_t stage, int64_t stages) { return {stage == 0, stage == stages - 1}; }
+
+uint32_t pattern_of(const std::vector<Tensor>& sends, const std::vector<Tensor>& receives) {
+  uint32_t pattern = 0;
+  for (const Tensor& tensor : sends) pattern |= tensor.backward ? 8 : 1;
+  for (const Tensor& tensor : receives) pattern |= tensor.backward ? 4 : 2;
+  return pattern;
+}
+
+/// A forward or backward in the plan's own terms.
+struct PassKey {
+  bool backward = false;
+  int16_t microbatch = 0;
+  int16_t chunk = 0;
+};
+
+/// What all stages of a plan have in common: what varies from step to step, or from replica to replica, varies for all
+/// of them alike.
+struct SharedDraws {
+  uint64_t step = 0;
+  uint64_t replica = 0;
+};
+
+class StagePlanner {
+ public:
+  StagePlanner(const Recovery& recovery, const Job& target, uint64_t seed, SharedDraws shared)
+      : recovery_(recovery), base_(recovery.job), target_(target), shared_(shared), draw_(seed) {
+    layers_ = target.num_layers / (target.pipeline_model_parallel_size * target.virtual_pipeline_model_parallel_size);
+    same_schedule_ = schedule_shape(base_) == schedule_shape(target_);
+    same_layers_ = same_schedule_ && base_.num_layers == target_.num_layers;
+  }
+
+  void choose_donors(int64_t stage) {
+    stage_ = stage;
+    ends_ = ends_of(stage, target_.pipeline_model_parallel_size);
+    donor_ = pick_rank(ends_);
+    // The work of the model's ends is on the stages that hold them, whichever rank gives the layers.
+    first_ = ends_.first ? pick_end(true) : donor_;
+    last_ = ends_.last ? pick_end(false) : donor_;
+  }
+
+  uint32_t donor() const { return donor_; }
+
+  /// Gradients are set to zero in one go per buffer: the time grows with the parameters.
+  void init(std::vector<PlacedBlock>& out) {
+    const size_t begin = out.size();
+    put_all(donor_, step(donor_).init, out);
+    for (size_t i = begin; i < out.size(); ++i) out[i].gpu_scale = static_cast<float>(stage_ratio(donor_));
+  }
+
+  void pass(PassKey key, std::vector<PlacedBlock>& out) {
+    if (passes(donor_, key.backward).empty()) return;  // the traces show only forwards
+    const bool entry_here =
+        key.backward ? ends_.last && key.chunk + 1 == chunks(target_) : ends_.first && key.chunk == 0;
+    const bool exit_here =
+        key.backward ? ends_.first && key.chunk == 0 : ends_.last && key.chunk + 1 == chunks(target_);
+    // A pass may begin with work that is no layer even away from the model's ends (input for the loss, masks).
+    const uint32_t entry_rank = key.backward ? last_ : first_;
+    const uint32_t exit_rank = key.backward ? first_ : last_;
+    put_side(key, entry_here, true, entry_here ? entry_rank : donor_, out);
+    put_layers(key, out);
+    put_side(key, exit_here, false, exit_here ? exit_rank : donor_, out);
+  }
+
+  /// The blocks of an exchange: one, or one per tensor. Returns their tensors in order.
+  void exchange(const Action& action, std::vector<PlacedBlock>& out, std::vector<Action>* parts) {
+    if (recovery_.catalogs[donor_].batched_exchange || action.sends.size() + action.receives.size() <= 1) {
+      if (put_exchange(pattern_of(action.sends, action.receives), out)) {
+        parts->push_back(action);
+        return;
+      }
+    }
+    for (bool backward : {false, true}) {
+      for (const Tensor& tensor : action.sends)
+        if (tensor.backward == backward) put_single(tensor, true, out, parts);
+      for (const Tensor& tensor : action.receives)
+        if (tensor.backward == backward) put_single(tensor, false, out, parts);
+    }
+  }
+
+  /// Gradient synchronisation, optimizer and log. The optimizer repeats itself per bucket: with more or fewer
+  /// parameters on the stage, there are more or fewer repetitions.
+  void tail(std::vector<PlacedBlock>& out) {
+    const uint32_t rank = ends_.last && !ends_.first ? last_ : first_;
+    const StepBlocks& from = step(rank);
+    const double ratio = stage_ratio(rank);
+    const size_t begin = out.size();
+    put_repeated(rank, from.grad_sync, ratio, out);
+    put_repeated(rank, from.optimizer, ratio, out);
+    if (begin < out.size()) out[begin].joins_streams = true;
+    const uint32_t log_rank = ends_.last ? last_ : donor_;
+    put_all(log_rank, step(log_rank).log, out);
+  }
+
+ private:
+  static int64_t chunks(const Job& job) { return job.virtual_pipeline_model_parallel_size; }
+
+  const StepBlocks& step(uint32_t rank) const {
+    const auto& steps = recovery_.catalogs[rank].steps;
+    return steps[(shared_.step + shared_.step / recovery_.places.size()) % steps.size()];
+  }
+
+  /// A traced rank that holds the same ends of the model, else any.
+  uint32_t pick_rank(StageEnds ends) {
+    std::vector<uint32_t> same, others;
+    for (uint32_t r = 0; r < recovery_.places.size(); ++r) {
+      const StageEnds has = ends_of(recovery_.places[r].stage, base_.pipeline_model_parallel_size);
+      const bool same_stage = same_schedule_ ? recovery_.places[r].stage == stage_ : has == ends;
+      (same_stage ? same : others).push_back(r);
+    }
+    // With unchanged stages all of them come from one replica, whose ranks have waited for each other.
+    if (base_.pipeline_model_parallel_size == target_.pipeline_model_parallel_size && !same.empty())
+      return same[shared_.replica % same.size()];
+    if (same.empty() && ends.first) return pick_end(true);
+    if (same.empty() && ends.last) return pick_end(false);
+    return draw_.pick(same.empty() ? others : same);
+  }
+
+  uint32_t pick_end(bool first) {
+    if (ends_of(recovery_.places[donor_].stage, base_.pipeline_model_parallel_size).first == first && donor_chosen_)
+      return donor_;
+    std::vector<uint32_t> ranks;
+    for (uint32_t r = 0; r < recovery_.places.size(); ++r) {
+      const StageEnds has = ends_of(recovery_.places[r].stage, base_.pipeline_model_parallel_size);
+      if (first ? has.first : has.last) ranks.push_back(r);
+    }
+    return draw_.pick(ranks);
+  }
+
+  void put(uint32_t rank, uint32_t block, std::vector<PlacedBlock>& out) { out.push_back({rank, block}); }
+  void put_all(uint32_t rank, const std::vector<uint32_t>& blocks, std::vector<PlacedBlock>& out) {
+    for (uint32_t block : blocks) put(rank, block, out);
+  }
+
+  /// Position in the step that decides what a pass looks like: gradient hooks fire in the last backward, parameters are
+  /// gathered in the first forward.
+  static int16_t moment(int16_t microbatch, int64_t microbatches) {
+    if (microbatch + 1 == microbatches) return 2;
+    return microbatch == 0 ? 0 : 1;
+  }
+
+  const std::vector<PassBlocks>& passes(uint32_t rank, bool backward) const {
+    return backward ? step(rank).backwards : step(rank).forwards;
+  }
+
+  /// A recovered pass of the same kind and moment; the same one where the schedule is unchanged.
+  const PassBlocks& like(PassKey key, uint32_t rank, bool any_chunk, bool entry_end, bool exit_end) {
+    const auto& all = passes(rank, key.backward);
+    std::vector<uint32_t> candidates;
+    for (int strict = 2; strict >= 0 && candidates.empty(); --strict) {
+      for (uint32_t i = 0; i < all.size(); ++i) {
+        if (same_schedule_ && strict == 2 && (all[i].microbatch != key.microbatch || all[i].chunk != key.chunk))
+          continue;
+        if (strict > 0 &&
+            moment(all[i].microbatch, base_.num_microbatches) != moment(key.microbatch, target_.num_microbatches))
+          continue;
+        if (!any_chunk && strict > 0 && entry_end && all[i].chunk != (key.backward ? chunks(base_) - 1 : 0)) continue;
+        if (!any_chunk && strict > 0 && exit_end && all[i].chunk != (key.backward ? 0 : chunks(base_) - 1)) continue;
+        candidates.push_back(i);
+      }
+    }
+    return all[draw_.pick(candidates)];
+  }
+
+  /// What comes before the first layer (`entry`) or after the last one. Stages in the middle of a pipeline have their
+  /// own; where none was traced they are taken to have nothing.
+  void put_side(PassKey key, bool end_here, bool entry, uint32_t rank, std::vector<PlacedBlock>& out) {
+    const StageEnds has = ends_of(recovery_.places[rank].stage, base_.pipeline_model_parallel_size);
+    const bool at_end = entry != key.backward ? has.first : has.last;
+    if (!end_here && at_end && chunks(base_) == 1) return;
+    const PassBlocks& pass = like(key, rank, false, entry && end_here, !entry && end_here);
+    if (!end_here && at_end && chunks(base_) > 1) {
+      const int64_t end_chunk = (entry != key.backward) ? 0 : chunks(base_) - 1;
+      if (pass.chunk == end_chunk) return;
+    }
+    put_all(rank, entry ? pass.entry : pass.exit, out);
+  }
+
+  void put_layers(PassKey key, std::vector<PlacedBlock>& out) {
+    const bool recomputes = key.backward && target_.recompute_granularity == Recompute::kFull &&
+                            base_.recompute_granularity == Recompute::kNone;
+    if (same_layers_ && !recomputes) {
+      put_all(donor_, like(key, donor_, false, false, false).layers, out);
+      return;
+    }
+    // New layers are drawn one by one, each with its kernels' own deviations.
+    for (int64_t i = 0; i < layers_; ++i) {
+      const PassBlocks& pass = like(key, donor_, true, false, false);
+      if (pass.layers.empty()) return;
+      if (recomputes)
+        put(donor_, draw_.pick(like({false, key.microbatch, key.chunk}, donor_, true, false, false).layers), out);
+      put(donor_, draw_.pick(pass.layers), out);
+    }
+  }
+
+  bool put_exchange(uint32_t pattern, std::vector<PlacedBlock>& out) {
+    std::vector<std::pair<uint32_t, uint32_t>> own, others;
+    for (uint32_t r = 0; r < recovery_.places.size(); ++r)
+      for (const ExchangeBlock& exchange : step(r).exchanges)
+        if (pattern_of(exchange.sends, exchange.receives) == pattern)
+          (r == donor_ ? own : others).emplace_back(r, exchange.block);
+    const auto& from = own.empty() ? others : own;
+    if (from.empty()) return false;
+    const auto [rank, block] = draw_.pick(from);
+    put(rank, block, out);
+    return true;
+  }
+
+  void put_single(const Tensor& tensor, bool send, std::vector<PlacedBlock>& out, std::vector<Action>* parts) {
+    Action part;
+    part.kind = ActionKind::kExchange;
+    (send ? part.sends : part.receives).push_back(tensor);
+    const uint32_t exact = pattern_of(part.sends, part.receives);
+    const uint32_t mirrored = exact == 1 ? 8 : exact == 8 ? 1 : exact == 2 ? 4 : 2;
+    if (put_exchange(exact, out) || put_exchange(mirrored, out)) parts->push_back(part);
+  }
+
+  /// Parameters of the planned stage over those of the donor's, layers of equal size.
+  double stage_ratio(uint32_t rank) const {
+    Job planned = base_;
+    planned.num_layers = target_.num_layers;
+    planned.pipeline_model_parallel_size = target_.pipeline_model_parallel_size;
+    planned.virtual_pipeline_model_parallel_size = target_.virtual_pipeline_model_parallel_size;
+    return static_cast<double>(stage_parameters(planned, stage_).total()) /
+           static_cast<double>(stage_parameters(base_, recovery_.places[rank].stage).total());
+  }
+
+  void put_repeated(uint32_t rank, const std::vector<uint32_t>& blocks, double ratio, std::vector<PlacedBlock>& out) {
+    const auto& all = recovery_.program.ranks[rank].blocks;
+    for (size_t begin = 0; begin < blocks.size();) {
+      size_t end = begin + 1;
+      while (end < blocks.size() && all[blocks[end]].shape == all[blocks[begin]].shape) ++end;
+      const size_t length = end - begin;
+      const auto wanted =
+          length == 1 ? size_t{1}
+                      : std::max<size_t>(1, static_cast<size_t>(std::llround(ratio * static_cast<double>(length))));
+      for (size_t i = 0; i < wanted; ++i) put(rank, blocks[begin + i * length / wanted], out);
+      begin = end;
+    }
+  }
+
+  const Recovery& recovery_;
+  const Job& base_;
+  const Job& target_;
+  SharedDraws shared_;
+  Draw draw_;
+  int64_t layers_ = 0;
+  bool same_schedule_ = false;
+  bool same_layers_ = false;
+  bool donor_chosen_ = true;
+  int64_t stage_ = 0;
+  StageEnds ends_;
+  uint32_t donor_ = 0, first_ = 0, last_ = 0;
+};
+
+/// Joins the kernels of different stages that carry the same tensors, and the collectives that span stages.
+class MeetingPlanner {
+ public:
+  MeetingPlanner(const Recovery& recovery, const Job& target, const Network& network, Draw& draw, LowerPlan& plan)
+      : recovery_(recovery), target_(target), network_(network), draw_(draw), plan_(plan) {
+    collect_samples();
+  }
+
+  /// `actions[s][b]`: what the b-th placed block of stage s exchanges, or the pass that begins with it; else nullptr.
+  void run(const std::vector<std::vector<const Action*>>& actions) {
+    for (size_t s = 0; s < plan_.ranks.size(); ++s) {
+      std::map<CommScope, uint32_t> ordinal;
+      for (size_t b = 0; b < plan_.ranks[s].blocks.size(); ++b) {
+        const Action* action = actions[s][b];
+        const bool exchange = action && action->kind == ActionKind::kExchange;
+        add_block(s, plan_.ranks[s].blocks[b], exchange ? action : nullptr, ordinal);
+      }
+    }
+    for (size_t s = 0; s < plan_.ranks.size(); ++s) {
+      for (size_t b = 0; b < plan_.ranks[s].blocks.size(); ++b) {
+        const Action* action = actions[s][b];
+        if (action && action->kind != ActionKind::kExchange) add_needs(s, *action, plan_.ranks[s].blocks[b]);
+      }
+    }
+  }
+
+ private:
+  void collect_samples() {
+    for (size_t r = 0; r < recovery_.transfers.size(); ++r)
+      for (const Transfer& transfer : recovery_.transfers[r].transfers)
+        samples_[transfer.scope].push_back(transfer.transfer_ns);
+  }
+
+  void add_block(size_t stage, PlacedBlock& placed, const Action* action, std::map<CommScope, uint32_t>& ordinal) {
+    const RankProgram& rank = recovery_.program.ranks[placed.rank];
+    const RankTransfers& transfers = recovery_.transfers[placed.rank];
+    const Block& block = rank.blocks[placed.block];
+    placed.meeting_begin = static_cast<uint32_t>(plan_.meeting_of.size());
+    for (uint32_t l = block.launch_begin; l < block.launch_end; ++l) {
+      const uint32_t row = rank.recovered.list.launches[l].gpu_row;
+      const uint32_t index = transfers.of_row[row];
+      if (index == kNoIndex) continue;
+      const Transfer& transfer = transfers.transfers[index];
+      if (transfer.scope == CommScope::kPipeline) {
+        plan_.meeting_of.push_back({row, action ? exchange_meeting(stage, *action, transfer) : kDropped});
+      } else if (transfer.scope == CommScope::kEmbedding) {
+        const bool takes_part = plan_.ranks.size() > 1 && (stage == 0 || stage + 1 == plan_.ranks.size());
+        plan_.meeting_of.push_back({row, takes_part ? group_meeting(transfer, ordinal[transfer.scope]++) : kDropped});
+      } else if (transfer.scope == CommScope::kModel && plan_.ranks.size() > 1) {
+        plan_.meeting_of.push_back({row, group_meeting(transfer, ordinal[transfer.scope]++)});
+      }
+    }
+    placed.meeting_end = static_cast<uint32_t>(plan_.meeting_of.size());
+  }
+
+  /// The first block of a pass waits for the tensor that the pass begins with, if another stage made it.
+  void add_needs(size_t stage, const Action& pass, PlacedBlock& placed) {
+    const auto stages = static_cast<int>(plan_.ranks.size());
+    const int virtual_stage = pass.chunk * stages + static_cast<int>(stage);
+    const bool backward = pass.kind == ActionKind::kBackward;
+    const int producer = backward ? virtual_stage : virtual_stage - 1;
+    placed.needs_begin = static_cast<uint32_t>(plan_.needs.size());
+    auto found = tensor_meetings_.find({pass.microbatch, static_cast<int16_t>(producer), backward});
+    if (found != tensor_meetings_.end()) plan_.needs.push_back(found->second);
+    placed.needs_end = static_cast<uint32_t>(plan_.needs.size());
+  }
+
+  uint32_t group_meeting(const Transfer& transfer, uint32_t ordinal) {
+    auto [found, fresh] =
+        group_meetings_.try_emplace({transfer.scope, ordinal}, static_cast<uint32_t>(plan_.meeting_ns.size()));
+    if (fresh)
+      plan_.meeting_ns.push_back(changed_ns(transfer, 0, recovery_.job.pipeline_model_parallel_size - 1, 0,
+                                            target_.pipeline_model_parallel_size - 1));
+    return found->second;
+  }
+
+  /// Kernels that share a tensor meet; the first of them to be planned opens the meeting.
+  uint32_t exchange_meeting(size_t stage, const Action& action, const Transfer& transfer) {
+    auto key = [](const Tensor& tensor) {
+      return std::tuple(tensor.microbatch, tensor.virtual_stage, tensor.backward);
+    };
+    uint32_t meeting = kNoIndex;
+    auto each = [&](auto&& visit) {
+      for (const Tensor& tensor : action.sends) visit(tensor);
+      for (const Tensor& tensor : action.receives) visit(tensor);
+    };
+    each([&](const Tensor& tensor) {
+      if (auto found = tensor_meetings_.find(key(tensor)); found != tensor_meetings_.end()) meeting = found->second;
+    });
+    if (meeting == kNoIndex) {
+      meeting = static_cast<uint32_t>(plan_.meeting_ns.size());
+      const auto peer = peer_of(static_cast<int64_t>(stage), action);
+      const int64_t base_last = recovery_.job.pipeline_model_parallel_size - 1;
+      plan_.meeting_ns.push_back(
+          changed_ns(transfer, 0, std::min<int64_t>(1, base_last), static_cast<int64_t>(stage), peer));
+    }
+    each([&](const Tensor& tensor) { tensor_meetings_.try_emplace(key(tensor), meeting); });
+    return meeting;
+  }
+
+  int64_t peer_of(int64_t stage, const Action& action) const {
+    const Tensor& tensor = action.sends.empty() ? action.receives.front() : action.sends.front();
+    const auto stages = static_cast<int64_t>(plan_.ranks.size());
+    const int64_t producer = tensor.virtual_stage % stages;
+    return producer == stage ? (producer + 1) % stages : producer;
+  }
+
+  /// A measured transfer of the same kind, changed as the model says for the new bytes and places.
+  int64_t changed_ns(const Transfer& like, int64_t old_stage, int64_t old_peer, int64_t new_stage, int64_t new_peer) {
+    const std::vector<int64_t>& samples = samples_.at(like.scope);
+    const int64_t measured = like.scope == CommScope::kPipeline ? draw_.pick(samples) : like.transfer_ns;
+    const double old_bytes = like.bytes > 0 && like.scope != CommScope::kPipeline
+                                 ? static_cast<double>(like.bytes)
+                                 : expected_bytes(recovery_.job, like.scope, like.kind);
+    const double new_bytes = old_bytes * expected_bytes(target_, like.scope, like.kind) /
+                             expected_bytes(recovery_.job, like.scope, like.kind);
+    const double before =
+        transfer_us(network_, like.kind, old_bytes, span_of(recovery_.job, like.scope, old_stage, old_peer));
+    const double after = transfer_us(network_, like.kind, new_bytes, span_of(target_, like.scope, new_stage, new_peer));
+    return before > 0 ? static_cast<int64_t>(static_cast<double>(measured) * after / before) : measured;
+  }
+
+  const Recovery& recovery_;
+  const Job& target_;
+  const Network& network_;
+  Draw& draw_;
+  LowerPlan& plan_;
+  std::map<CommScope, std::vector<int64_t>> samples_;
+  std::map<std::tuple<int16_t, int16_t, bool>, uint32_t> tensor_meetings_;
+  std::map<std::pair<CommScope, uint32_t>, uint32_t> group_meetings_;
+};
+
+}  // namespace
+
+ScheduleShape schedule_shape(const Job& job) {
+  ScheduleShape shape;
+  shape.stages = static_cast<int>(job.pipeline_model_parallel_size);
+  shape.chunks = static_cast<int>(job.virtual_pipeline_model_parallel_size);
+  shape.microbatches = static_cast<int>(job.num_microbatches);
+  shape.kind = shape.chunks > 1                                    ? ScheduleKind::kInterleaved
+               : job.pipeline_schedule == PipelineSchedule::kGpipe ? ScheduleKind::kGpipe
+                                                                   : ScheduleKind::kOneForwardOneBackward;
+  return shape;
+}
+
+RecoverHints hints_from_job(const Job& job, int64_t rank) {
+  RecoverHints hints;
+  hints.stages = static_cast<int>(job.pipeline_model_parallel_size);
+  hints.stage = static_cast<int>(place_of(job, rank).stage);
+  hints.chunks = static_cast<int>(job.virtual_pipeline_model_parallel_size);
+  hints.num_layers = static_cast<int>(job.num_layers);
+  return hints;
+}
+
+Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults) {
+  const auto schedule = TRY(make_schedule(schedule_shape(job)));
+  Recovery recovery;
+  recovery.job = job;
+  std::vector<RecoveredRank> recovered;
+  for (const ExecGraph& graph : graphs) {
+    const RankPlace place = place_of(job, graph.ranks[0].rank);
+    recovered.push_back(recover(*graph.ranks[0].table, hints_from_job(job, graph.ranks[0].rank)));
+    recovery.places.push_back(place);
+  }
+  recovery.program = make_program(graphs, std::move(recovered));
+  bool first = false, last = false;
+  for (size_t r = 0; r < recovery.places.size(); ++r) {
+    const RankProgram& rank = recovery.program.ranks[r];
+    recovery.catalogs.push_back(make_catalog(rank, schedule[static_cast<size_t>(recovery.places[r].stage)]));
+    if (recovery.catalogs.back().steps.empty())
+      return fail(ErrorKind::kFailed, "rank {}: no whole step was recovered from {}", rank.rank, rank.table->info.file);
+    first |= recovery.places[r].stage == 0;
+    last |= recovery.places[r].stage == job.pipeline_model_parallel_size - 1;
+  }
+  if (!first || !last)
+    return fail(ErrorKind::kFailed, "no trace of the {} pipeline stage: a prediction needs one rank of each end",
+                first ? "last" : "first");
+  recovery.transfers = find_transfers(recovery.program, job);
+  recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
+  bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
+  return recovery;
+}
+
+Result<LowerPlan> plan_step(const Recovery& recovery, const Job& target, const Network& network, uint64_t seed) {
+  const auto schedule = TRY(make_schedule(schedule_shape(target)));
+  LowerPlan plan;
+  std::vector<std::vector<Action>> exchanges(schedule.size());
+  // Of each placed block: the exchange (>= 0) or the scheduled pass (-2 - index) that it begins; -1 for others.
+  std::vector<std::vector<int>> begins(schedule.size());
+  // Consecutive seeds go through the traced replicas and steps in turn, so that few seeds see all of them.
+  const SharedDraws shared{seed, seed};
+  for (size_t s = 0; s < schedule.size(); ++s) {
+    StagePlanner stage(recovery, target, seed * 1000003 + s, shared);
+    stage.choose_donors(static_cast<int64_t>(s));
+    PlannedRank rank;
+    rank.rank = static_cast<int32_t>(static_cast<int64_t>(s) * stride_of(target, Axis::kPipeline));
+    stage.init(rank.blocks);
+    begins[s].resize(rank.blocks.size(), -1);
+    for (size_t a = 0; a < schedule[s].size(); ++a) {
+      const Action& action = schedule[s][a];
+      const size_t before = exchanges[s].size(), block = rank.blocks.size();
+      if (action.kind == ActionKind::kExchange) {
+        stage.exchange(action, rank.blocks, &exchanges[s]);
+        for (size_t i = 0; block + i < rank.blocks.size(); ++i) begins[s].push_back(static_cast<int>(before + i));
+        continue;
+      }
+      stage.pass({action.kind == ActionKind::kBackward, action.microbatch, action.chunk}, rank.blocks);
+      begins[s].resize(rank.blocks.size(), -1);
+      if (block < rank.blocks.size()) begins[s][block] = -2 - static_cast<int>(a);
+    }
+    stage.tail(rank.blocks);
+    begins[s].resize(rank.blocks.size(), -1);
+    plan.ranks.push_back(std::move(rank));
+  }
+  std::vector<std::vector<const Action*>> actions(schedule.size());
+  for (size_t s = 0; s < schedule.size(); ++s)
+    for (int begin : begins[s])
+      actions[s].push_back(begin == -1  ? nullptr
+                           : begin >= 0 ? &exchanges[s][static_cast<size_t>(begin)]
+                                        : &schedule[s][static_cast<size_t>(-2 - begin)]);
+  Draw draw(seed ^ 0x5bd1e995);
+  MeetingPlanner(recovery, target, network, draw, plan).run(actions);
+  return plan;
+}
+
+}  // namespace lumos

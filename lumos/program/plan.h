@@ -1,0 +1,42 @@
+// A plan for one step of a job: which recovered block stands for which piece of work of which stage. What exists in the
+// trace is taken as it is; what is new (stages, layers, micro-batches) is drawn from the recovered repetitions by seed.
+// Made from a Program and two Jobs; lowered by program/lower.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lumos/base/result.h"
+#include "lumos/model/job.h"
+#include "lumos/program/catalog.h"
+#include "lumos/program/lower.h"
+#include "lumos/program/network.h"
+#include "lumos/program/transfers.h"
+
+namespace lumos {
+
+/// All that recovery found, with what it means under the job that was traced.
+struct Recovery {
+  Job job;
+  Program program;
+  std::vector<RankTransfers> transfers;  ///< parallel to program.ranks
+  std::vector<RankCatalog> catalogs;     ///< parallel to program.ranks
+  std::vector<RankPlace> places;         ///< parallel to program.ranks
+  Network network;                       ///< as the transfers show it
+};
+
+/// Recovers the program of a job from its graphs, one rank each. Errors: kFailed when no whole step was recovered on
+/// some rank or a pipeline end was not traced, with what is missing.
+Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults);
+
+ScheduleShape schedule_shape(const Job& job);
+
+/// What a job file tells recovery about one rank.
+RecoverHints hints_from_job(const Job& job, int64_t rank);
+
+/// Plans one replica's stages (one rank each). Deterministic in `seed`. Errors: kUsage where the schedule is
+/// impossible.
+Result<LowerPlan> plan_step(const Recovery& recovery, const Job& target, const Network& network, uint64_t seed);
+
+}  // namespace lumos

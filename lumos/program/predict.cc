@@ -1,0 +1,139 @@
+#include "lumos/program/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "lumos/base/parallel.h"
+#include "lumos/program/retime.h"
+#include "lumos/sim/simulate.h"
+
+namespace lumos {
+namespace {
+
+/// Changes that are about how the program is built, not how large it is, and that no template can show yet.
+Status check_changes(const Job& base, const Job& target) {
+  auto same = [](std::string_view name, auto before, auto after) -> Status {
+    if (before == after) return {};
+    return fail(ErrorKind::kUsage,
+                "{} = {} instead of {}: the traced program has no such work to copy; trace a run that has it", name,
+                after, before);
+  };
+  TRY_STATUS(same("context_parallel_size", base.context_parallel_size, target.context_parallel_size));
+  TRY_STATUS(same("expert_model_parallel_size", base.expert_model_parallel_size, target.expert_model_parallel_size));
+  TRY_STATUS(same("sequence_parallel", base.sequence_parallel, target.sequence_parallel));
+  TRY_STATUS(same("use_distributed_optimizer", base.use_distributed_optimizer, target.use_distributed_optimizer));
+  TRY_STATUS(same("overlap_grad_reduce", base.overlap_grad_reduce, target.overlap_grad_reduce));
+  TRY_STATUS(same("overlap_param_gather", base.overlap_param_gather, target.overlap_param_gather));
+  TRY_STATUS(same("overlap_p2p_comm", base.overlap_p2p_comm, target.overlap_p2p_comm));
+  TRY_STATUS(same("use_flash_attn", base.use_flash_attn, target.use_flash_attn));
+  TRY_STATUS(same("swiglu", base.swiglu, target.swiglu));
+  // Recomputing a layer is its forward again, which every trace shows; taking it out of a backward is not.
+  const bool recomputes_all =
+      base.recompute_granularity == Recompute::kNone && target.recompute_granularity == Recompute::kFull;
+  if (!recomputes_all) {
+    TRY_STATUS(same("recompute_granularity", static_cast<int>(base.recompute_granularity),
+                    static_cast<int>(target.recompute_granularity)));
+  }
+  const auto appears = [&](std::string_view name, int64_t before, int64_t after) -> Status {
+    if (before > 1 || after == 1) return {};
+    return fail(ErrorKind::kUsage, "{} = {}: the traced job has 1, so no trace shows how these ranks communicate", name,
+                after);
+  };
+  TRY_STATUS(appears("tensor_model_parallel_size", base.tensor_model_parallel_size, target.tensor_model_parallel_size));
+  TRY_STATUS(appears("data_parallel_size", base.data_parallel_size, target.data_parallel_size));
+  return appears("pipeline_model_parallel_size", base.pipeline_model_parallel_size,
+                 target.pipeline_model_parallel_size);
+}
+
+double measured_step_ms(const Recovery& recovery) {
+  double sum = 0;
+  int count = 0;
+  for (size_t r = 0; r < recovery.catalogs.size(); ++r) {
+    const std::vector<int64_t>& starts = recovery.program.ranks[r].recovered.step_start_ns;
+    for (const StepBlocks& step : recovery.catalogs[r].steps) {
+      sum += static_cast<double>(starts[static_cast<size_t>(step.step) + 1] - starts[static_cast<size_t>(step.step)]) /
+             1e6;
+      ++count;
+    }
+  }
+  return count > 0 ? sum / count : 0;
+}
+
+/// Time between two synchronisations of the replicas, up to a constant: a step of `slots` micro-batches.
+double micro_batch_ms(const Job& job, double step_ms) {
+  const double fill = static_cast<double>(job.pipeline_model_parallel_size - 1) /
+                      static_cast<double>(job.virtual_pipeline_model_parallel_size);
+  return step_ms / (static_cast<double>(job.num_microbatches) + fill);
+}
+
+Forecast summarise(std::vector<StepFigures> figures) {
+  Forecast out;
+  for (const StepFigures& one : figures) out.mean += one;
+  out.mean = out.mean * (1.0 / static_cast<double>(figures.size()));
+  std::sort(figures.begin(), figures.end(),
+            [](const StepFigures& a, const StepFigures& b) { return a.step_ms < b.step_ms; });
+  auto quantile = [&](double q) {
+    const double at = q * static_cast<double>(figures.size() - 1);
+    const auto low = static_cast<size_t>(at);
+    const size_t high = std::min(low + 1, figures.size() - 1);
+    return figures[low].step_ms + (at - static_cast<double>(low)) * (figures[high].step_ms - figures[low].step_ms);
+  };
+  out.p10_ms = quantile(0.1);
+  out.p90_ms = quantile(0.9);
+  return out;
+}
+
+/// Simulates `target` once per seed.
+Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Network& network,
+                           const RetimeOptions& retiming, const ForecastOptions& options, int seeds) {
+  const TaskDurations durations = retime(recovery, target, network, retiming);
+  std::vector<StepFigures> figures(static_cast<size_t>(seeds));
+  std::vector<std::optional<Error>> errors(figures.size());
+  parallel_for(figures.size(), options.threads, [&](size_t i) {
+    const Result<LowerPlan> plan = plan_step(recovery, target, network, options.first_seed + i);
+    if (!plan) {
+      errors[i] = plan.error();
+      return;
+    }
+    const ExecGraph graph = lower(recovery.program, *plan, durations);
+    figures[i] = mean_figures(graph, simulate(graph));
+  });
+  for (const std::optional<Error>& error : errors)
+    if (error) return tl::unexpected<Error>(*error);
+  return summarise(std::move(figures));
+}
+
+}  // namespace
+
+Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options) {
+  TRY_STATUS(check_changes(recovery.job, target));
+  JobForecast out;
+  out.base = recovery.job;
+  out.target = target;
+  out.measured_ms = measured_step_ms(recovery);
+  out.network = recovery.network;
+  RetimeOptions retiming;
+  retiming.variability = options.variability;
+  out.unchanged = TRY(run_seeds(recovery, recovery.job, out.network, retiming, options, options.seeds));
+  // How long replicas run between two meetings is known once the changed step is: a first, rough run tells.
+  const Forecast rough = TRY(run_seeds(recovery, target, out.network, retiming, options, 1));
+  retiming.sync_period_ratio =
+      micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
+  out.changed = TRY(run_seeds(recovery, target, out.network, retiming, options, options.seeds));
+  if (out.network.fabric.observations == 0)
+    out.warnings.push_back(
+        "no traced transfer leaves its node: the network between nodes is a default, not a measurement");
+  if (out.network.node.observations == 0)
+    out.warnings.push_back(
+        "no traced transfer stays inside its node: the network inside nodes is a default, not a measurement");
+  return out;
+}
+
+Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options) {
+  TRY_STATUS(check_changes(recovery.job, target));
+  const LowerPlan plan = TRY(plan_step(recovery, target, recovery.network, options.first_seed));
+  return lower(recovery.program, plan, retime(recovery, target, recovery.network, {}));
+}
+
+}  // namespace lumos

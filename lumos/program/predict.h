@@ -1,0 +1,48 @@
+// From the traces of one configuration to the step of another: recover, change, lower, simulate. The way in for
+// commands, search and Python.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lumos/base/result.h"
+#include "lumos/model/job.h"
+#include "lumos/program/network.h"
+#include "lumos/program/plan.h"
+#include "lumos/program/step_figures.h"
+#include "lumos/sim/timeline.h"
+
+namespace lumos {
+
+struct ForecastOptions {
+  int seeds = 8;  ///< simulations to average over; each draws its own repetitions
+  uint64_t first_seed = 0;
+  int threads = 0;          ///< 0: the processors of this machine; the result does not depend on it
+  bool variability = true;  ///< false: waiting for the slowest member does not change with the number of members
+};
+
+/// Mean over the seeds, and their spread.
+struct Forecast {
+  StepFigures mean;
+  double p10_ms = 0;
+  double p90_ms = 0;
+};
+
+struct JobForecast {
+  Job base;
+  Job target;
+  double measured_ms = 0;  ///< of the traces: mean step over ranks and whole steps
+  Forecast unchanged;      ///< the traced job, recovered and lowered like the changed one
+  Forecast changed;
+  Network network;  ///< as fitted
+  std::vector<std::string> warnings;
+};
+
+/// Predicts the step of `target` from the traced job. Errors: kUsage for what cannot be lowered yet or is impossible.
+Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options);
+
+/// One seed of the changed job as a graph, to be written out as a trace.
+Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options);
+
+}  // namespace lumos

@@ -1,0 +1,23 @@
+// New durations for the tasks of a program whose job has changed: what the trace measured, times the ratio of what the
+// models say for the new and the old size. Made for program/lower.
+#pragma once
+
+#include "lumos/program/lower.h"
+#include "lumos/program/network.h"
+#include "lumos/program/plan.h"
+
+namespace lumos {
+
+struct RetimeOptions {
+  /// How much more work lies between two synchronisations of the replicas than in the traced job; waits grow with it.
+  double sync_period_ratio = 1;
+  /// Waits grow with the number of members; false leaves that out, for comparison.
+  bool variability = true;
+};
+
+TaskDurations retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options);
+
+/// E[max of n] - mean, in standard deviations, of n independent normal variables (n <= 1: 0).
+double expected_maximum(int64_t n);
+
+}  // namespace lumos

@@ -1,0 +1,106 @@
+// A small training trace made by hand, for tests of recovery and lowering: a rank that runs micro-batches forward on
+// its main thread and backward on the autograd thread, then an optimizer; every kernel is launched by a call inside of
+// an operator, and backward operators carry the numbers of their forwards.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "lumos/trace/event_table.h"
+
+namespace lumos {
+
+struct TestTraceShape {
+  int steps = 2;
+  int microbatches = 3;
+  int layers = 4;
+  bool annotations = true;
+  bool sequence_numbers = true;
+};
+
+class TestTrace {
+ public:
+  explicit TestTrace(const TestTraceShape& shape) : shape_(shape) {
+    table_.lanes.resize(3);
+    table_.lanes[0].tid = 100;
+    table_.lanes[1].tid = 101;
+    table_.lanes[2].is_gpu = true;
+    table_.lanes[2].pid = 0;
+    table_.lanes[2].tid = 7;
+    table_.info.rank = 0;
+    for (int step = 0; step < shape.steps; ++step) add_step(step);
+    table_.names = names_;
+  }
+
+  std::shared_ptr<const EventTable> table() const { return std::make_shared<const EventTable>(table_); }
+
+ private:
+  uint32_t row(EventKind kind, const std::string& name, uint32_t lane, int64_t ts_ns, int64_t dur_ns) {
+    table_.ts_ns.push_back(ts_ns);
+    table_.dur_ns.push_back(dur_ns);
+    table_.name.push_back(names_->intern(name));
+    table_.lane.push_back(lane);
+    table_.kind.push_back(kind);
+    table_.correlation.push_back(-1);
+    table_.external_id.push_back(0);
+    table_.detail.push_back(kNoIndex);
+    return static_cast<uint32_t>(table_.size() - 1);
+  }
+
+  /// An operator with one launch inside, and its kernel right after the previous one.
+  void launch(uint32_t thread, const std::string& op, const std::string& kernel, int64_t sequence) {
+    const uint32_t op_row = row(EventKind::kCpuOp, op, thread, host_ns_, 10'000);
+    if (sequence >= 0 && shape_.sequence_numbers) {
+      OpDetail detail;
+      detail.sequence = sequence;
+      table_.detail[op_row] = static_cast<uint32_t>(table_.ops.size());
+      table_.ops.push_back(detail);
+    }
+    const uint32_t call = row(EventKind::kRuntime, "cudaLaunchKernel", thread, host_ns_ + 3'000, 4'000);
+    gpu_ns_ = std::max(gpu_ns_ + 1'000, host_ns_ + 8'000);
+    const uint32_t work = row(EventKind::kKernel, kernel, 2, gpu_ns_, 50'000);
+    table_.detail[work] = static_cast<uint32_t>(table_.gpu.size());
+    table_.gpu.emplace_back();
+    table_.correlation[call] = table_.correlation[work] = ++correlation_;
+    gpu_ns_ += 50'000;
+    host_ns_ += 12'000;
+  }
+
+  void add_step(int step) {
+    const int64_t begin_ns = host_ns_;
+    const uint32_t window =
+        shape_.annotations ? row(EventKind::kAnnotation, "ProfilerStep#" + std::to_string(step), 0, begin_ns, 0) : 0;
+    for (int m = 0; m < shape_.microbatches; ++m) {
+      const int64_t first = sequence_;
+      launch(0, "aten::embedding", "embedding", sequence_++);
+      for (int layer = 0; layer < shape_.layers; ++layer)
+        for (const char* kernel : {"norm", "gemm_a", "attend", "gemm_b"})
+          launch(0, std::string("op_") + kernel, kernel, sequence_++);
+      launch(0, "aten::loss", "loss", sequence_++);
+      for (int64_t s = sequence_ - 1; s >= first; --s)
+        launch(1, "autograd::engine::evaluate_function: Backward", backward_name(s - first), s);
+    }
+    launch(0, "multi_tensor_adam", "adam", -1);
+    launch(0, "multi_tensor_adam", "adam", -1);
+    host_ns_ = std::max(host_ns_, gpu_ns_) + 20'000;
+    if (shape_.annotations) table_.dur_ns[window] = host_ns_ - begin_ns;
+    host_ns_ += 1'000;
+  }
+
+  std::string backward_name(int64_t index) const {
+    if (index == 0) return "embedding_bwd";
+    if (index == 4 * shape_.layers + 1) return "loss_bwd";
+    constexpr const char* kNames[] = {"norm_bwd", "gemm_a_bwd", "attend_bwd", "gemm_b_bwd"};
+    return kNames[(index - 1) % 4];
+  }
+
+  TestTraceShape shape_;
+  EventTable table_;
+  std::shared_ptr<NamePool> names_ = std::make_shared<NamePool>();
+  int64_t host_ns_ = 1'000'000;
+  int64_t gpu_ns_ = 0;
+  int64_t correlation_ = 0;
+  int64_t sequence_ = 10;
+};
+
+}  // namespace lumos

@@ -1,0 +1,246 @@
+#include "lumos/program/transfers.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "lumos/model/parameters.h"
+
+namespace lumos {
+namespace {
+
+/// With one member traced, the transfer is taken to be this quantile of equal collectives: some rank is last now and
+/// then, and the shortest of many is noise.
+constexpr double kAloneQuantile = 0.2;
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+CommKind kind_of(std::string_view collective, std::string_view kernel) {
+  for (std::string_view name : {collective, kernel}) {
+    if (contains(name, "reduce_scatter") || contains(name, "ReduceScatter")) return CommKind::kReduceScatter;
+    if (contains(name, "allgather") || contains(name, "all_gather") || contains(name, "AllGather"))
+      return CommKind::kAllGather;
+    if (contains(name, "broadcast") || contains(name, "Broadcast")) return CommKind::kBroadcast;
+    if (contains(name, "allreduce") || contains(name, "all_reduce") || contains(name, "AllReduce"))
+      return CommKind::kAllReduce;
+    if (contains(name, "send") || contains(name, "recv") || contains(name, "SendRecv")) return CommKind::kPointToPoint;
+  }
+  return CommKind::kAllReduce;
+}
+
+int64_t bytes_of_type(std::string_view dtype) {
+  if (contains(dtype, "16") || contains(dtype, "Half") || contains(dtype, "Short")) return 2;
+  if (contains(dtype, "Double") || contains(dtype, "Long")) return 8;
+  if (contains(dtype, "Byte") || contains(dtype, "Bool") || contains(dtype, "8")) return 1;
+  return 4;
+}
+
+/// The ranks of a group from their text; empty when it is cut or absent.
+std::vector<int64_t> ranks_of_text(std::string_view text) {
+  std::vector<int64_t> ranks;
+  if (contains(text, "...")) return ranks;
+  int64_t value = -1;
+  for (char c : text) {
+    if (c >= '0' && c <= '9') {
+      value = std::max<int64_t>(value, 0) * 10 + (c - '0');
+    } else if (value >= 0) {
+      ranks.push_back(value);
+      value = -1;
+    }
+  }
+  if (value >= 0) ranks.push_back(value);
+  return ranks;
+}
+
+CommScope scope_of_ranks(const Job& job, const std::vector<int64_t>& ranks) {
+  const RankPlace first = place_of(job, ranks.front());
+  bool tensor = false, data = false, stage = false;
+  for (int64_t rank : ranks) {
+    const RankPlace place = place_of(job, rank);
+    tensor |= place.tensor != first.tensor;
+    data |= place.data != first.data;
+    stage |= place.stage != first.stage;
+  }
+  if (stage) return ranks.size() == 2 && !tensor && !data ? CommScope::kEmbedding : CommScope::kModel;
+  return data ? CommScope::kData : CommScope::kTensor;
+}
+
+/// Scopes of a rank's communication streams where the metadata does not tell: NCCL gives each group a stream, and what
+/// the program does there tells the group.
+std::map<int64_t, CommScope> scopes_of_streams(const RankProgram& rank, const Job& job) {
+  struct Use {
+    uint32_t in_layers = 0, sharded = 0, late = 0, optimizer = 0, other = 0;
+  };
+  std::map<int64_t, Use> uses;
+  const EventTable& table = *rank.table;
+  for (size_t i = 0; i < rank.recovered.list.launches.size(); ++i) {
+    const Launch& launch = rank.recovered.list.launches[i];
+    if (!launch.is_communication || launch.is_p2p) continue;
+    Use& use = uses[table.lanes[table.lane[launch.gpu_row]].tid];
+    const Label& label = rank.recovered.labels[i];
+    const CommKind kind = kind_of({}, table.name_of(launch.gpu_row));
+    use.in_layers += label.layer >= 0 && label.phase == Phase::kForward;
+    use.sharded += kind == CommKind::kReduceScatter || kind == CommKind::kAllGather || label.phase == Phase::kBackward;
+    use.late += label.phase == Phase::kGradSync;
+    use.optimizer += label.phase == Phase::kOptimizer;
+    use.other++;
+  }
+  std::map<int64_t, CommScope> scopes;
+  uint32_t most_in_layers = 0;
+  for (auto& [stream, use] : uses) most_in_layers = std::max(most_in_layers, use.in_layers);
+  for (auto& [stream, use] : uses) {
+    if (job.tensor_model_parallel_size > 1 && use.in_layers > 0 && use.in_layers == most_in_layers)
+      scopes[stream] = CommScope::kTensor;
+    else if (use.sharded > 0)
+      scopes[stream] = CommScope::kData;
+    else if (use.late > 0)
+      scopes[stream] = job.pipeline_model_parallel_size > 1 ? CommScope::kEmbedding : CommScope::kData;
+    else if (use.optimizer > 0)
+      scopes[stream] = CommScope::kModel;
+    else
+      scopes[stream] = CommScope::kData;
+  }
+  return scopes;
+}
+
+/// Bytes that the job's sizes imply, for traces without metadata. Buckets are taken to be equal.
+void imply_bytes(const RankProgram& rank, const Job& job, RankTransfers& out) {
+  std::map<CommKind, std::map<int16_t, int64_t>> buckets;  // kind -> step -> how many
+  auto label_of = [&](const Transfer& transfer) -> const Label& {
+    return rank.recovered.labels[rank.recovered.list.launch_of_row[transfer.row]];
+  };
+  auto is_bucket = [&](const Transfer& transfer) {
+    return transfer.scope == CommScope::kData && label_of(transfer).phase != Phase::kForward;
+  };
+  for (const Transfer& transfer : out.transfers)
+    if (is_bucket(transfer) && label_of(transfer).step >= 0) ++buckets[transfer.kind][label_of(transfer).step];
+  const int64_t stage = place_of(job, rank.rank).stage;
+  const auto parameters = static_cast<double>(stage_parameters(job, stage).total());
+  for (Transfer& transfer : out.transfers) {
+    if (transfer.bytes >= 0) continue;
+    const Label& label = label_of(transfer);
+    if (is_bucket(transfer)) {
+      int64_t most = 1;
+      for (auto& [step, count] : buckets[transfer.kind]) most = std::max(most, count);
+      const bool gradients = transfer.kind != CommKind::kAllGather && job.grad_reduce_in_fp32;
+      transfer.bytes =
+          static_cast<int64_t>(parameters * static_cast<double>(gradients ? 4 : element_bytes(job))) / most;
+    } else if (transfer.scope == CommScope::kData) {
+      transfer.bytes = 4;  // the loss
+    } else if (transfer.scope == CommScope::kTensor && label.layer < 0 && transfer.kind == CommKind::kBroadcast) {
+      transfer.bytes = job.micro_batch_size * job.seq_length * 8;
+    }
+  }
+}
+
+RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
+  RankTransfers out;
+  const EventTable& table = *rank.table;
+  out.of_row.assign(table.size(), kNoIndex);
+  const std::map<int64_t, CommScope> by_stream = scopes_of_streams(rank, job);
+  for (const Launch& launch : rank.recovered.list.launches) {
+    if (!launch.is_communication) continue;
+    const uint32_t row = launch.gpu_row;
+    Transfer transfer;
+    transfer.row = row;
+    const CollectiveDetail* detail = table.collective_detail(row);
+    const std::string_view name = detail ? table.text(detail->collective) : std::string_view{};
+    transfer.kind = launch.is_p2p ? CommKind::kPointToPoint : kind_of(name, table.name_of(row));
+    std::vector<int64_t> ranks;
+    if (detail) {
+      const int64_t elements = std::max(detail->in_elements, detail->out_elements);
+      if (elements >= 0) transfer.bytes = elements * bytes_of_type(table.text(detail->dtype));
+      ranks = ranks_of_text(table.text(detail->group_ranks));
+    }
+    if (launch.is_p2p) {
+      transfer.scope = CommScope::kPipeline;
+      transfer.sends = contains(name, "send");
+      transfer.receives = contains(name, "recv");
+    } else if (ranks.size() > 1) {
+      transfer.scope = scope_of_ranks(job, ranks);
+    } else if (auto found = by_stream.find(table.lanes[table.lane[row]].tid); found != by_stream.end()) {
+      transfer.scope = found->second;
+    }
+    out.of_row[row] = static_cast<uint32_t>(out.transfers.size());
+    out.transfers.push_back(transfer);
+  }
+  imply_bytes(rank, job, out);
+  return out;
+}
+
+/// One collective as its members see it: who, and which one in order.
+using Meeting = std::tuple<CommScope, int64_t, int64_t, int64_t, int16_t, uint32_t>;
+
+Meeting meeting_of(const Job& job, int32_t rank, const Transfer& transfer, int16_t step, uint32_t ordinal) {
+  RankPlace place = place_of(job, rank);
+  switch (transfer.scope) {
+    case CommScope::kTensor:
+      place.tensor = -1;
+      break;
+    case CommScope::kData:
+      place.data = -1;
+      break;
+    case CommScope::kEmbedding:
+      place.stage = -1;
+      break;
+    case CommScope::kModel:
+      place = {-1, -1, -1};
+      break;
+    case CommScope::kPipeline:
+      break;  // matched by what is sent, see plan
+  }
+  return {transfer.scope, place.tensor, place.data, place.stage, step, ordinal};
+}
+
+void split_durations(const Program& program, const Job& job, std::vector<RankTransfers>& all) {
+  std::map<Meeting, std::vector<std::pair<size_t, uint32_t>>> meetings;
+  std::map<std::tuple<CommScope, CommKind, int64_t>, std::vector<int64_t>> equal;
+  for (size_t r = 0; r < all.size(); ++r) {
+    const RankProgram& rank = program.ranks[r];
+    std::map<std::pair<int64_t, int16_t>, uint32_t> ordinals;
+    for (uint32_t i = 0; i < all[r].transfers.size(); ++i) {
+      Transfer& transfer = all[r].transfers[i];
+      transfer.transfer_ns = rank.table->dur_ns[transfer.row];
+      equal[{transfer.scope, transfer.kind, transfer.bytes}].push_back(transfer.transfer_ns);
+      const uint32_t launch = rank.recovered.list.launch_of_row[transfer.row];
+      const int16_t step = rank.recovered.labels[launch].step;
+      if (transfer.scope == CommScope::kPipeline || step < 0) continue;
+      const int64_t stream = rank.table->lanes[rank.table->lane[transfer.row]].tid;
+      const uint32_t ordinal = ordinals[{stream, step}]++;
+      meetings[meeting_of(job, rank.rank, transfer, step, ordinal)].emplace_back(r, i);
+    }
+  }
+  for (auto& [key, durations] : equal) std::sort(durations.begin(), durations.end());
+  for (auto& [key, members] : meetings) {
+    if (members.size() < 2) continue;
+    int64_t shortest = INT64_MAX;
+    for (auto [r, i] : members) shortest = std::min(shortest, all[r].transfers[i].transfer_ns);
+    for (auto [r, i] : members) {
+      Transfer& transfer = all[r].transfers[i];
+      transfer.wait_ns = transfer.transfer_ns - shortest;
+      transfer.transfer_ns = shortest;
+      transfer.matched = true;
+    }
+  }
+  for (size_t r = 0; r < all.size(); ++r) {
+    for (uint32_t i = 0; i < all[r].transfers.size(); ++i) {
+      Transfer& transfer = all[r].transfers[i];
+      if (transfer.matched) continue;
+      const auto& durations = equal[{transfer.scope, transfer.kind, transfer.bytes}];
+      const int64_t low = durations[static_cast<size_t>(kAloneQuantile * static_cast<double>(durations.size() - 1))];
+      transfer.wait_ns = std::max<int64_t>(0, transfer.transfer_ns - low);
+      transfer.transfer_ns -= transfer.wait_ns;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<RankTransfers> find_transfers(const Program& program, const Job& job) {
+  std::vector<RankTransfers> all;
+  for (const RankProgram& rank : program.ranks) all.push_back(list_transfers(rank, job));
+  split_durations(program, job, all);
+  return all;
+}
+
+}  // namespace lumos

@@ -1,0 +1,47 @@
+// Every communication kernel of the recovered ranks: whom it talks to, how many bytes, and how its duration splits into
+// waiting for the others and the transfer itself. Made from a Program and its Job; read by retiming and lowering.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lumos/model/job.h"
+#include "lumos/program/program.h"
+#include "lumos/program/rank_place.h"
+
+namespace lumos {
+
+/// Which ranks take part, by the axes of the layout along which they differ.
+enum class CommScope : uint8_t {
+  kTensor,
+  kData,
+  kPipeline,   ///< point to point between stages
+  kEmbedding,  ///< first and last stage: the tied embedding's gradient
+  kModel,      ///< all stages, perhaps all ranks: gradient norm, overflow flags
+};
+inline constexpr int kNumScopes = 5;
+
+enum class CommKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kPointToPoint };
+
+struct Transfer {
+  uint32_t row = 0;
+  CommScope scope = CommScope::kTensor;
+  CommKind kind = CommKind::kAllReduce;
+  bool matched = false;  ///< several members were traced: the split into waiting and transfer is measured
+  bool sends = false;    ///< of point-to-point kernels, where the trace tells
+  bool receives = false;
+  int64_t bytes = -1;  ///< by NCCL's definition of size; -1: the trace does not tell
+  int64_t transfer_ns = 0;
+  int64_t wait_ns = 0;  ///< duration less transfer
+};
+
+struct RankTransfers {
+  std::vector<Transfer> transfers;  ///< by start
+  std::vector<uint32_t> of_row;     ///< per table row, or kNoIndex
+};
+
+/// Per rank of the program. The transfer of a collective is the shortest duration among its traced members, for whoever
+/// arrives last does not wait; where only one member is traced, a low quantile of equal collectives.
+std::vector<RankTransfers> find_transfers(const Program& program, const Job& job);
+
+}  // namespace lumos

@@ -1,0 +1,137 @@
+#include "lumos/report/program_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "lumos/base/json_writer.h"
+#include "lumos/program/kernel_roles.h"
+#include "lumos/program/lower.h"
+#include "lumos/report/text_table.h"
+#include "lumos/sim/simulate.h"
+
+namespace lumos {
+
+namespace {
+
+std::string_view role_text(BlockRole role) {
+  constexpr std::string_view kNames[] = {"init",           "forward entry",  "forward layer", "forward exit",
+                                         "backward entry", "backward layer", "backward exit", "exchange",
+                                         "grad sync",      "optimizer",      "log",           "not placed"};
+  return kNames[static_cast<int>(role)];
+}
+
+/// Blocks of one role that launch the same kernels.
+struct Template {
+  BlockRole role = BlockRole::kUnplaced;
+  uint64_t count = 0;
+  uint64_t kernels = 0;  ///< of one block
+  double sum_ms = 0;     ///< GPU time of a block, communication included
+  double sum_squared = 0;
+
+  double mean_ms() const { return count > 0 ? sum_ms / static_cast<double>(count) : 0; }
+  double deviation_ms() const {
+    const double variance = count > 0 ? sum_squared / static_cast<double>(count) - mean_ms() * mean_ms() : 0;
+    return std::sqrt(std::max(0.0, variance));
+  }
+};
+
+std::vector<Template> templates_of(const RankProgram& rank) {
+  std::map<std::pair<BlockRole, uint64_t>, Template> found;
+  for (const Block& block : rank.blocks) {
+    if (block.label.step < 0) continue;
+    double busy_ms = 0;
+    for (uint32_t t = block.task_begin; t < block.task_end; ++t)
+      if (is_gpu_task(rank.tasks[t].kind)) busy_ms += static_cast<double>(rank.tasks[t].duration_ns) / 1e6;
+    Template& one = found[{block.role, block.shape}];
+    one.role = block.role;
+    one.count += 1;
+    one.kernels = block.launch_end - block.launch_begin;
+    one.sum_ms += busy_ms;
+    one.sum_squared += busy_ms * busy_ms;
+  }
+  std::vector<Template> templates;
+  for (auto& [key, one] : found) templates.push_back(one);
+  return templates;
+}
+
+std::string rank_text(const RankProgram& rank, const LoweredAgain& again) {
+  const RecoveredRank& recovered = rank.recovered;
+  const size_t steps = recovered.step_start_ns.empty() ? 0 : recovered.step_start_ns.size() - 1;
+  std::string out =
+      fmt::format("rank {}: stage {} of {}, {} steps, {} micro-batches, {} chunks of {} layers ({:.1f} % alike)\n",
+                  rank.rank, recovered.stage, recovered.stages, steps, recovered.microbatches, recovered.chunks,
+                  recovered.layers_per_chunk, 100 * recovered.layer_match);
+  TextTable table({{"block", Align::kLeft}, {"times"}, {"kernels"}, {"GPU ms"}, {"deviation"}});
+  for (const Template& one : templates_of(rank)) {
+    table.add({std::string(role_text(one.role)), fmt::format("{}", one.count), fmt::format("{}", one.kernels),
+               fmt::format("{:.3f}", one.mean_ms()), fmt::format("{:.3f}", one.deviation_ms())});
+  }
+  out += table.text();
+  out +=
+      fmt::format("  replayed {:.3f} ms; recovered and lowered again {:.3f} ms\n", again.direct_ms, again.lowered_ms);
+  if (recovered.unplaced > 0) out += fmt::format("  {} launches could not be placed\n", recovered.unplaced);
+  return out;
+}
+
+void write_rank(JsonWriter& json, const RankProgram& rank, const LoweredAgain& again) {
+  const RecoveredRank& recovered = rank.recovered;
+  json.begin_object().member("rank", rank.rank).member("stage", recovered.stage).member("stages", recovered.stages);
+  json.member("microbatches", recovered.microbatches).member("chunks", recovered.chunks);
+  json.member("layers_per_chunk", recovered.layers_per_chunk).member("layer_match", recovered.layer_match);
+  json.member("replayed_ms", again.direct_ms).member("lowered_ms", again.lowered_ms);
+  json.member("unplaced", recovered.unplaced).key("templates").begin_array();
+  for (const Template& one : templates_of(rank)) {
+    json.begin_object().member("block", role_text(one.role)).member("times", one.count).member("kernels", one.kernels);
+    json.member("gpu_ms", one.mean_ms()).member("deviation_ms", one.deviation_ms()).end_object();
+  }
+  json.end_array().key("kernels").begin_array();
+  const std::vector<RoleOf> roles = find_roles(rank);
+  for (uint32_t row = 0; row < rank.table->size(); ++row) {
+    const uint32_t launch = recovered.list.launch_of_row[row];
+    if (!is_gpu_work(rank.table->kind[row]) || launch == kNoIndex) continue;
+    const Label& label = recovered.labels[launch];
+    json.begin_array()
+        .value(rank.table->correlation[row])
+        .value(phase_name(label.phase))
+        .value(int64_t{label.microbatch});
+    json.value(int64_t{label.chunk}).value(int64_t{label.layer}).value(role_name(roles[launch].role)).end_array();
+  }
+  json.end_array().end_object();
+}
+
+}  // namespace
+
+LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32_t rank_index) {
+  auto span_ms = [](const ExecGraph& graph) {
+    const Timeline timeline = simulate(graph);
+    int64_t end = 0;
+    for (int64_t at : timeline.end_ns) end = std::max(end, at);
+    return static_cast<double>(end) / 1e6;
+  };
+  LowerPlan plan;
+  PlannedRank rank;
+  rank.rank = program.ranks[rank_index].rank;
+  for (uint32_t b = 0; b < program.ranks[rank_index].blocks.size(); ++b) rank.blocks.push_back({rank_index, b});
+  plan.ranks.push_back(std::move(rank));
+  return {span_ms(direct), span_ms(lower(program, plan, measured_durations(program)))};
+}
+
+std::string program_text(const Program& program, const std::vector<LoweredAgain>& again) {
+  std::string out;
+  for (size_t r = 0; r < program.ranks.size(); ++r) out += rank_text(program.ranks[r], again[r]) + "\n";
+  return out;
+}
+
+std::string program_json(const Program& program, const std::vector<LoweredAgain>& again) {
+  JsonWriter json;
+  json.begin_object().member("schema", "lumos.program.v1").key("ranks").begin_array();
+  for (size_t r = 0; r < program.ranks.size(); ++r) write_rank(json, program.ranks[r], again[r]);
+  json.end_array().end_object();
+  return json.text();
+}
+
+}  // namespace lumos

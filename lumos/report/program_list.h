@@ -1,0 +1,26 @@
+// What recovery found in the traces, for people and programs: stages, micro-batches, layers, and per kind of block how
+// many there are, how many kernels each launches, and how long they run. Made from a Program; printed by inspect.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lumos/program/program.h"
+
+namespace lumos {
+
+/// The identity law of one rank: its graph simulated as built, and recovered, lowered without a change and simulated.
+struct LoweredAgain {
+  double direct_ms = 0;  ///< from the first start to the last end
+  double lowered_ms = 0;
+};
+
+LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32_t rank_index);
+
+/// `again` is parallel to program.ranks.
+std::string program_text(const Program& program, const std::vector<LoweredAgain>& again);
+
+/// lumos.program.v1: the same, and the label of every GPU row.
+std::string program_json(const Program& program, const std::vector<LoweredAgain>& again);
+
+}  // namespace lumos
