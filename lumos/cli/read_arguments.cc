@@ -1,6 +1,9 @@
 #include "lumos/cli/read_arguments.h"
 
+#include <algorithm>
+
 #include "lumos/base/progress.h"
+#include "lumos/graph/graph_file.h"
 
 namespace lumos {
 
@@ -45,6 +48,14 @@ Result<TraceSet> read_for(const ReadArguments& arguments, Console& console) {
   const ReadOptions options = TRY(read_options(arguments));
   Progress progress;
   progress.show("reading traces");
+  if (std::any_of(arguments.paths.begin(), arguments.paths.end(), is_graph_file)) {
+    JobOptions job_options;
+    job_options.read = options;
+    const LinkedJob job = TRY(load_job(arguments.paths, job_options));
+    TraceSet set;
+    for (const RankTasks& rank : job.linked.graph.ranks) set.tables.push_back(*rank.table);
+    return set;
+  }
   TraceSet set = TRY(read_traces(arguments.paths, options));
   note_failures(set.failures, console);
   return set;

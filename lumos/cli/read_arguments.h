@@ -24,7 +24,8 @@ void add_read_options(Command& command, ReadArguments& arguments);
 /// others can be read are noted on the console and in the result.
 Result<LinkedJob> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console);
 
-/// Reads the traces. Files that fail while others can be read are noted on the console and in the result.
+/// Reads the traces, or takes them out of a graph file. Files that fail while others can be read are noted on the
+/// console and in the result.
 Result<TraceSet> read_for(const ReadArguments& arguments, Console& console);
 
 }  // namespace lumos

@@ -92,7 +92,7 @@ std::vector<Node> read_trace_nodes(const std::string& bytes) {
 }
 
 TEST(ChakraWriter, EveryNodeComesAfterWhatItWaitsFor) {
-  const Job job = link_job(make_test_job({}).tables, {});
+  const LinkedJob job = link_job(make_test_job({}).tables, {});
   for (uint32_t r = 0; r < job.linked.graph.ranks.size(); ++r) {
     std::map<uint64_t, bool> seen;
     for (const Node& node : read_trace_nodes(chakra_trace(job, r))) {
@@ -106,7 +106,7 @@ TEST(ChakraWriter, EveryNodeComesAfterWhatItWaitsFor) {
 
 TEST(ChakraWriter, ACollectiveIsOneNodeWithItsBytesAndGroup) {
   const TestJobShape shape;
-  const Job job = link_job(make_test_job(shape).tables, {});
+  const LinkedJob job = link_job(make_test_job(shape).tables, {});
   size_t collectives = 0;
   size_t kernels = 0;
   for (const Node& node : read_trace_nodes(chakra_trace(job, 0))) {
@@ -123,7 +123,7 @@ TEST(ChakraWriter, ACollectiveIsOneNodeWithItsBytesAndGroup) {
 }
 
 TEST(ChakraWriter, RoundingLosesNoTime) {
-  const Job job = link_job(make_test_job({}).tables, {});
+  const LinkedJob job = link_job(make_test_job({}).tables, {});
   const ExecGraph& graph = job.linked.graph;
   int64_t gemm_ns = 0;
   for (uint32_t task = graph.ranks[0].first_task; task < graph.ranks[0].end_task; ++task) {
@@ -143,7 +143,7 @@ TEST(ChakraWriter, RoundingLosesNoTime) {
 
 TEST(ChakraWriter, WritesAFilePerRankAndTheGroups) {
   const auto folder = std::filesystem::temp_directory_path() / ("chakra." + std::to_string(getpid()));
-  const Job job = link_job(make_test_job({}).tables, {});
+  const LinkedJob job = link_job(make_test_job({}).tables, {});
   const auto files = write_chakra_traces(job, folder.string());
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_EQ(files->size(), job.linked.graph.ranks.size() + 1);

@@ -36,8 +36,10 @@ std::vector<IssueOrder> find_issue_order(const RankPrograms& p) {
     const int64_t ready = std::max({p.launch_ns(p.gpu.work[later]) + kDefaultLaunchNs, source_end[later],
                                     previous == kNoIndex ? INT64_MIN : p.gpu.work[previous].end_ns});
     if (ready + kReadyFactor * kDefaultLaunchNs >= p.gpu.work[before].start_ns) continue;
-    if (p.gpu.work[later].start_ns + p.tolerance_ns >= p.gpu.work[before].start_ns) ++held;
-    else ++overtook;
+    if (p.gpu.work[later].start_ns + p.tolerance_ns >= p.gpu.work[before].start_ns)
+      ++held;
+    else
+      ++overtook;
   }
   if (held < kFewestHeld || overtook * kOvertakingShare > held) return {};
   return pairs;

@@ -44,6 +44,13 @@ std::string html_ms(double ms) { return html_data(ms, human_ms(ms)); }
 
 std::string html_count(uint64_t count) { return html_data(static_cast<double>(count), std::to_string(count)); }
 
+std::string html_name(std::string_view name) {
+  constexpr size_t kWidth = 64;  // With the numbers beside it, a line of the page.
+  const std::string cut = cut_text(name, kWidth);
+  if (cut == name) return html_escape(name);
+  return fmt::format("<span title=\"{}\">{}</span>", html_escape(name), html_escape(cut));
+}
+
 std::string html_section(const char* id, const char* title, const std::string& body) {
   return fmt::format(
       "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", id, title,

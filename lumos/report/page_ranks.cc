@@ -119,9 +119,8 @@ std::string difference_section(const PageInput& input) {
       rest.b_ms += line.b_ms;
       continue;
     }
-    table.add({html_escape(line.label.empty() ? owner_name(line.owner) : line.label),
-               html_escape(owner_name(line.owner)), html_ms(line.a_ms), html_ms(line.b_ms),
-               html_ms(line.difference_ms())});
+    table.add({html_name(line.label.empty() ? owner_name(line.owner) : line.label), html_escape(owner_name(line.owner)),
+               html_ms(line.a_ms), html_ms(line.b_ms), html_ms(line.difference_ms())});
   }
   if (diff.by_label.size() > kTopDifferences) {
     table.add({fmt::format("{} more", diff.by_label.size() - kTopDifferences), "", html_ms(rest.a_ms),

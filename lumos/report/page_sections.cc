@@ -111,7 +111,7 @@ HtmlTable share_table(const std::string& caption, const std::vector<PathShare>& 
       rest.pieces += shares[i].pieces;
       continue;
     }
-    table.add({html_escape(path_cause_name(shares[i].cause)), html_escape(shares[i].label),
+    table.add({html_escape(path_cause_name(shares[i].cause)), html_name(shares[i].label),
                html_ms(ms_of(shares[i].time_ns)), percent(ms_of(shares[i].time_ns), ms_of(whole_ns)),
                html_count(shares[i].pieces)});
   }
@@ -148,9 +148,8 @@ std::string longest_pieces(const PageInput& input, const CriticalPath& path) {
   if (pieces.size() > kLongestPieces) pieces.resize(kLongestPieces);
   HtmlTable table("The longest pieces", {{"task", false}, {"cause", false}, {"begins at ms"}, {"ms"}});
   for (const PathPiece& piece : pieces) {
-    table.add({html_escape(cut_text(piece_label(input.graph(), piece), kTextWidth)),
-               html_escape(path_cause_name(piece.cause)), html_ms(ms_of(piece.from_ns - path.window.start_ns)),
-               html_ms(ms_of(piece.length_ns()))});
+    table.add({html_name(piece_label(input.graph(), piece)), html_escape(path_cause_name(piece.cause)),
+               html_ms(ms_of(piece.from_ns - path.window.start_ns)), html_ms(ms_of(piece.length_ns()))});
   }
   return table.text();
 }
@@ -300,7 +299,7 @@ std::string kernels_section(const PageInput& input) {
                   {{"kernel", false}, {"family", false}, {"times"}, {"ms"}, {"share of GPU time"}});
   for (size_t i = 0; i < std::min(uses.size(), kTopKernels); ++i) {
     const double times = static_cast<double>(uses[i].count) / steps;
-    table.add({html_escape(uses[i].name), html_escape(uses[i].family), html_data(times, fmt::format("{:.4g}", times)),
+    table.add({html_name(uses[i].name), html_escape(uses[i].family), html_data(times, fmt::format("{:.4g}", times)),
                html_ms(ms_of(uses[i].total_ns) / steps), percent(ms_of(uses[i].total_ns), ms_of(sum_ns))});
   }
   return html_section("kernels", "Kernels", table.text());

@@ -67,6 +67,8 @@ TEST(Page, PutsAComparisonBesideTheRun) {
 
 TEST(Html, EscapesTextAndKeepsExactValues) {
   EXPECT_EQ(html_escape("a<b> & \"c\"\x01"), "a&lt;b&gt; &amp; &quot;c&quot; ");
+  EXPECT_EQ(html_name("aten::add<>"), "aten::add&lt;&gt;");
+  EXPECT_NE(html_name(std::string(100, 'x')).find("title=\"" + std::string(100, 'x') + "\""), std::string::npos);
   EXPECT_EQ(html_ms(6.126724), "<data value=\"6.126724\">6.127</data>");
 }
 
