@@ -17,6 +17,7 @@ struct Hints {
   bool engine = false;
   bool optimizer = false;
   bool zero = false;
+  bool all_to_all = false;
 };
 
 Hints hints_of(std::string_view name) {
@@ -26,6 +27,7 @@ Hints hints_of(std::string_view name) {
   hints.checkpoint = contains(name, "CheckpointFunctionBackward") || contains(name, "CheckpointBackward");
   hints.optimizer = contains(name, "Optimizer.step") || contains(name, "multi_tensor") ||
                     contains(name, "_fused_adam") || contains(name, "FusedAdam") || contains(name, "_foreach_");
+  hints.all_to_all = contains(name, "all_to_all") || contains(name, "alltoall") || contains(name, "All2All");
   hints.zero = contains(name, "zero_grad") || name == "aten::zero_";
   return hints;
 }
@@ -64,6 +66,7 @@ class ContextStack {
       launch.in_backward |= hints.backward;
       launch.in_optimizer |= hints.optimizer;
       launch.is_zeroing |= hints.zero;
+      launch.in_all_to_all |= hints.all_to_all;
       // The engine calls the checkpoint's backward too: only what it calls inside counts.
       if (hints.checkpoint && !hints.engine) checkpoint_at = i;
       engine_after |= hints.engine && checkpoint_at != SIZE_MAX;
@@ -114,7 +117,7 @@ void describe_work(const EventTable& table, Launch& launch) {
     launch.is_p2p = contains(kind, "send") || contains(kind, "recv") || contains(kind, "coalesced");
     if (!kind.empty()) return;
   }
-  launch.is_p2p = contains(name, "SendRecv");
+  launch.is_p2p = contains(name, "SendRecv") && !launch.in_all_to_all;
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ struct Launch {
   bool in_recompute = false;          ///< the forward run again, not yet the backward of it
   bool in_optimizer = false;
   bool is_communication = false;
+  bool in_all_to_all = false;  ///< an operator says so; NCCL runs it with the kernel of point-to-point transfers
   bool is_p2p = false;
   bool is_zeroing = false;  ///< sets memory to zero and does nothing else
 };

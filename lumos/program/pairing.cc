@@ -136,7 +136,10 @@ void number_passes(const EventTable& table, const RecoverHints& hints, Recovered
   pair_the_rest(rank);
   const ForwardOrder order = order_forwards(rank);
   int stages = hints.stages, chunks = hints.chunks;
-  if (chunks <= 0) infer_chunks(order, rank, stages, chunks);
+  // Without exchanges there is no pipeline, whatever the order of the backwards looks like.
+  const bool pipelined =
+      std::any_of(rank.passes.begin(), rank.passes.end(), [](const Pass& pass) { return pass.phase == Phase::kP2p; });
+  if (chunks <= 0 && pipelined) infer_chunks(order, rank, stages, chunks);
   rank.stages = std::max(stages, 1);
   rank.chunks = std::max(chunks, 1);
   rank.stage = std::max(hints.stage, 0);
