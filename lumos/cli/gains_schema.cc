@@ -26,7 +26,7 @@ const std::string_view kGainsSchema = R"json({
           "gain_10_percent_ms": {"type": "number"},
           "gain_2x_ms": {"type": "number"},
           "gain_free_ms": {"type": "number"},
-          "ends_after": {"type": "number", "exclusiveMinimum": 0, "maximum": 1, "description": "the share of its time that must go before more gains nothing; 1: the gain never ends"},
+          "ends_after": {"type": "number", "minimum": 0, "maximum": 1, "description": "the share of its time that must go before more gains nothing; 1: the gain never ends"},
           "then": {"type": "string", "description": "what the critical path has more of once this is free; empty where not asked"}
         }
       }
