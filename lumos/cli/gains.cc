@@ -39,9 +39,9 @@ Command gains_command() {
   command.description =
       "For every kernel family and kernel, operator, module or annotation, kind and group of collectives, "
       "synchronising call, the CPU side and every rank: how much shorter the step would be if it were 10 % faster, "
-      "twice as fast, or free, found by simulating the job that way; beside its time and the part of it that lies "
-      "on the critical path, in percent of the step. 'ends' is how much of its time must go before another path "
-      "decides.";
+      "twice as fast, or free, found by simulating the job that way; beside its time and the part of it that lies on "
+      "the critical path, in percent of the step. 'ends' is how much of its time must go for nine tenths of all it can "
+      "gain: then another path decides.";
   command.example = "lumos gains traces/";
   command.schema = {"lumos.gains.v1", kGainsSchema};
   command.options = {{"--all", "", "List every row, not only the first 25", &arguments->all},

@@ -19,14 +19,14 @@ const std::string_view kGainsSchema = R"json({
         "type": "object",
         "required": ["kind", "name", "time_ms", "on_path_ms", "gain_10_percent_ms", "gain_2x_ms", "gain_free_ms", "ends_after", "then"],
         "properties": {
-          "kind": {"enum": ["family", "kernel", "operator", "annotation", "collective", "group", "synchronise", "host", "rank"]},
+          "kind": {"enum": ["family", "kernel", "op", "scope", "op-cpu", "scope-cpu", "comm", "group", "sync", "host", "rank"], "description": "as the selectors of lumos predict; scope: a module or annotation"},
           "name": {"type": "string"},
           "time_ms": {"type": "number"},
           "on_path_ms": {"type": "number", "description": "of time_ms, on the critical path"},
           "gain_10_percent_ms": {"type": "number"},
           "gain_2x_ms": {"type": "number"},
           "gain_free_ms": {"type": "number"},
-          "ends_after": {"type": "number", "minimum": 0, "maximum": 1, "description": "the share of its time that must go before more gains nothing; 1: the gain never ends"},
+          "ends_after": {"type": "number", "minimum": 0, "maximum": 1, "description": "the share of its time that must go for nine tenths of all it can gain, where that is early; 1: the gain goes on"},
           "then": {"type": "string", "description": "what the critical path has more of once this is free; empty where not asked"}
         }
       }

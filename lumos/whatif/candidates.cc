@@ -124,12 +124,26 @@ class RankCandidates {
     for (uint32_t task = rank_.first_task; task < rank_.end_task; ++task) {
       const int64_t own_ns = cpu[task - rank_.first_task];
       if (own_ns <= 0) continue;
-      for (Candidate* entry : {&host, &own}) {
-        entry->tasks.push_back(task);
-        entry->fixed_ns.push_back(graph_.duration_ns[task] - own_ns);
-        entry->time_ns += own_ns;
+      add_part(host, task, own_ns);
+      add_part(own, task, own_ns);
+      bool in_operator = false;
+      for (uint32_t at = graph_.event[task]; at != kNoIndex; at = nested_.parent[at]) {
+        const NameId name = table_.name[at];
+        if (table_.kind[at] == EventKind::kCpuOp && !in_operator) {
+          in_operator = true;
+          add_part(named(CandidateKind::kOperatorCpu, name, [&] { return table_.text(name); }), task, own_ns);
+        } else if (is_scope(table_, at)) {
+          add_part(named(CandidateKind::kAnnotationCpu, name, [&] { return table_.text(name); }), task, own_ns);
+        }
       }
     }
+  }
+
+  void add_part(Candidate& entry, uint32_t task, int64_t part_ns) {
+    if (!entry.tasks.empty() && entry.tasks.back() == task) return;
+    entry.tasks.push_back(task);
+    entry.fixed_ns.push_back(graph_.duration_ns[task] - part_ns);
+    entry.time_ns += part_ns;
   }
 
   const ExecGraph& graph_;
@@ -187,15 +201,19 @@ std::string_view candidate_kind_name(CandidateKind kind) {
     case CandidateKind::kKernel:
       return "kernel";
     case CandidateKind::kOperator:
-      return "operator";
+      return "op";
     case CandidateKind::kAnnotation:
-      return "annotation";
+      return "scope";
+    case CandidateKind::kOperatorCpu:
+      return "op-cpu";
+    case CandidateKind::kAnnotationCpu:
+      return "scope-cpu";
     case CandidateKind::kCollective:
-      return "collective";
+      return "comm";
     case CandidateKind::kGroup:
       return "group";
     case CandidateKind::kSync:
-      return "synchronise";
+      return "sync";
     case CandidateKind::kHost:
       return "host";
     case CandidateKind::kRank:

@@ -12,17 +12,20 @@
 namespace lumos {
 
 enum class CandidateKind : uint8_t {
-  kFamily,      ///< compute kernels of one family, on all ranks
-  kKernel,      ///< compute kernels of one short name
-  kOperator,    ///< compute that an operator launches itself
-  kAnnotation,  ///< compute launched inside a module or an annotation, at any depth
-  kCollective,  ///< transfers of one kind
-  kGroup,       ///< transfers of one group
-  kSync,        ///< synchronising calls of one name: their own time, and when free also what they wait for
-  kHost,        ///< the program's CPU time
-  kRank,        ///< compute and CPU time of one rank
+  kFamily,         ///< compute kernels of one family, on all ranks
+  kKernel,         ///< compute kernels of one short name
+  kOperator,       ///< compute that an operator launches itself
+  kAnnotation,     ///< compute launched inside a module or an annotation, at any depth
+  kOperatorCpu,    ///< the program's CPU time in an operator itself, its runtime calls included
+  kAnnotationCpu,  ///< the program's CPU time inside a module or an annotation, at any depth
+  kCollective,     ///< transfers of one kind
+  kGroup,          ///< transfers of one group
+  kSync,           ///< synchronising calls of one name: their own time, and when free also what they wait for
+  kHost,           ///< the program's CPU time
+  kRank,           ///< compute and CPU time of one rank
   kCount,
 };
+/// As the selectors of changes have it where there is one: "kernel", "op", "op-cpu", "comm", "group", "rank" ...
 std::string_view candidate_kind_name(CandidateKind kind);
 
 struct Candidate {

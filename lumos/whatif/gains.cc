@@ -15,8 +15,11 @@ namespace lumos {
 namespace {
 
 constexpr double kTenth = 0.9, kHalf = 0.5, kFree = 0;
-// A gain is over where this share of it is reached; more would find the rounding of the last kernel.
-constexpr double kNearlyAll = 0.99;
+// A gain is over where this share of it is reached: what a rank, say, still gains when many small waits become shorter
+// is no reason to go on.
+constexpr double kNearlyAll = 0.9;
+// Rounding to nanoseconds apart, who gains less than this share of what the first 10 % promise meets another path.
+constexpr double kStraight = 0.99;
 // Halvings of the search: to 1/64 of the candidate's time.
 constexpr int kHalvings = 6;
 
@@ -107,7 +110,7 @@ double gain_of(Trial& trial, const Candidate& candidate, double factor, double b
 
 /// Who gains as much per nanosecond to the last as from the first stays on the path throughout: a gain grows ever
 /// slower with what is taken away, because a step is the longest of many sums.
-bool ends_early(const Gain& gain) { return gain.free_ns < kNearlyAll * gain.tenth_ns / (1 - kTenth); }
+bool ends_early(const Gain& gain) { return gain.free_ns < kStraight * gain.tenth_ns / (1 - kTenth); }
 
 /// For each of `wanted` the first candidate with the very same tasks: one kernel is often all of a family, and what an
 /// operator launches.

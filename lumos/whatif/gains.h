@@ -21,8 +21,8 @@ struct Gain {
   double tenth_ns = 0;     ///< 10 % faster: its time times 0.9
   double half_ns = 0;      ///< twice as fast
   double free_ns = 0;
-  /// The share of its time that must go for the gain to be (nearly) all that free gives: beyond it another path
-  /// decides. 1: the gain ends only with its time.
+  /// The share of its time that must go for nine tenths of what free gains: beyond it another path decides. 1 where
+  /// the gain is in proportion to the end.
   double ends_after = 1;
 };
 

@@ -72,7 +72,7 @@ TEST(Gains, AKernelBesideThePathGainsNothingAndOneOnItUntilTheOtherTakesOver) {
   EXPECT_EQ(gains[0].tenth_ns, 100);
   EXPECT_EQ(gains[0].half_ns, 400);
   EXPECT_EQ(gains[0].free_ns, 400);
-  EXPECT_NEAR(gains[0].ends_after, 0.4, 1.0 / 32);
+  EXPECT_NEAR(gains[0].ends_after, 0.9 * 0.4, 1.0 / 32);
   EXPECT_EQ(gains[1].free_ns, 0);
 }
 
