@@ -150,7 +150,9 @@ GainsResult gains_result(const LinkedJob& job, const GainsOptions& options) {
   result.step_ms = simulated_step_ms(graph, timeline);
   result.tried = candidates.size();
   result.rows.resize(gains.size());
-  const auto [told_rank, told] = told_step(graph, timeline);
+  const std::pair<uint32_t, const Step*> where = told_step(graph, timeline);
+  const uint32_t told_rank = where.first;
+  const Step* told = where.second;
   const PathSums before = told != nullptr ? path_sums(graph, timeline, told_rank, *told) : PathSums{};
   parallel_for(gains.size(), options.threads, [&](size_t i) {
     const Gain& gain = gains[i];
