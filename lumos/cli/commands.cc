@@ -8,6 +8,7 @@
 #include "lumos/cli/diff.h"
 #include "lumos/cli/estimate.h"
 #include "lumos/cli/export.h"
+#include "lumos/cli/gains.h"
 #include "lumos/cli/help.h"
 #include "lumos/cli/inspect.h"
 #include "lumos/cli/link.h"
@@ -21,10 +22,10 @@ namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      inspect_command(),  replay_command(),     report_command(),     critical_path_command(),
-      diff_command(),     link_command(),       stragglers_command(), predict_command(),
-      estimate_command(), calibrate_command(),  convert_command(),    export_command(),
-      demo_command(),     completion_command(), schemas_command(),    reference_command(),
+      inspect_command(),   replay_command(),     report_command(),  critical_path_command(), diff_command(),
+      link_command(),      stragglers_command(), predict_command(), gains_command(),         estimate_command(),
+      calibrate_command(), convert_command(),    export_command(),  demo_command(),          completion_command(),
+      schemas_command(),   reference_command(),
   };
 }
 

@@ -3,11 +3,12 @@
 #include <memory>
 #include <utility>
 
+#include "lumos/cli/change_arguments.h"
 #include "lumos/cli/predict_job.h"
 #include "lumos/cli/predict_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/predict_result.h"
-#include "lumos/whatif/scale.h"
+#include "lumos/whatif/change.h"
 
 namespace lumos {
 
@@ -15,8 +16,11 @@ namespace {
 
 struct PredictArguments {
   ReadArguments read;
-  std::vector<std::string> scales;
+  ChangeArguments changes;
   JobChange change;
+  double jitter = 0;
+  int64_t samples = 100;
+  int64_t seed = 1;
   bool json = false;
 };
 
@@ -39,27 +43,45 @@ std::vector<std::string> warnings_of(const LinkedJob& job) {
   return warnings;
 }
 
+constexpr int64_t kMostSamples = 100'000;  // minutes even for a small job; more is a slip of the keyboard
+
+Result<PredictOptions> predict_options(const PredictArguments& arguments) {
+  if (arguments.jitter < 0 || arguments.jitter > 1) {
+    return fail(ErrorKind::kUsage, "--jitter must be from 0 to 1, as in 0.05 for 5 %");
+  }
+  if (arguments.samples < 1 || arguments.samples > kMostSamples) {
+    return fail(ErrorKind::kUsage, "--samples must be from 1 to {}", kMostSamples);
+  }
+  PredictOptions options;
+  options.jitter_sigma = arguments.jitter;
+  options.samples = static_cast<uint32_t>(arguments.samples);
+  options.seed = static_cast<uint64_t>(arguments.seed);
+  options.threads = static_cast<int>(arguments.read.threads);
+  return options;
+}
+
 Status run(const PredictArguments& arguments, Console& console) {
+  const ChangeList changes = TRY(change_list(arguments.changes));
+  const PredictOptions options = TRY(predict_options(arguments));
   if (!arguments.change.job_file.empty()) {
-    if (!arguments.scales.empty())
-      return fail(ErrorKind::kUsage, "predict: --scale and --job answer different questions; give one of them");
+    if (!changes.empty() || options.jitter_sigma > 0)
+      return fail(ErrorKind::kUsage, "predict: {} and --job answer different questions; give one of them",
+                  changes.scales.empty() ? "changes of the graph" : "--scale");
     const PredictResult result = TRY(predict_job(arguments.read, arguments.change, console));
     console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
     return {};
   }
   if (!arguments.change.settings.empty())
     return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
-  std::vector<Scale> scales;
-  for (const std::string& text : arguments.scales) scales.push_back(TRY(parse_scale(text)));
-  if (scales.empty())
+  if (changes.empty() && options.jitter_sigma <= 0)
     return fail(
         ErrorKind::kUsage,
         "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
-  const ScaledGraph changed = TRY(scale_graph(job, scales));
-  PredictResult result = predict_result(job.linked.graph, changed.graph, static_cast<int>(arguments.read.threads));
+  const ScaledGraph changed = TRY(apply_changes(job, changes));
+  PredictResult result = predict_result(job.linked.graph, changed.graph, options);
   for (const ScaleMatch& match : changed.matches) result.changes.push_back({match.text, match.tasks, match.time_ms});
-  result.warnings = warnings_of(job);
+  for (std::string& warning : warnings_of(job)) result.warnings.push_back(std::move(warning));
   console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
   return {};
 }
@@ -72,15 +94,15 @@ Command predict_command() {
   command.name = "predict";
   command.summary = "Predict the step of a job with something changed";
   command.description =
-      "Simulates the job again with parts of it made faster or slower. A selector is comm:REGEX (transfers, by kind "
-      "or group; waiting follows by itself), group:REGEX, kernel:REGEX (GPU work that is no communication), op:REGEX "
+      "Simulates the job again with parts of it made faster or slower, or taken out. All changes combine: scales "
+      "first, then the others in the order of the list below. A selector is comm:REGEX (transfers, by kind or group; "
+      "waiting follows by itself), group:REGEX, kernel:REGEX (GPU work that is no communication), op:REGEX "
       "(the kernels of an operator), op-cpu:REGEX (its CPU time), host (all CPU time but the profiler's own) or "
       "rank:N. Expressions match the whole name. With --job, the traced program is recovered, changed as --set says "
       "(Megatron's argument names, data_parallel_size and num_microbatches), and lowered again.";
   command.example = "lumos predict traces/ --scale comm:.*=0.5 --scale host=0.8";
   command.schema = {"lumos.predict.v1", kPredictSchema};
   command.options = {
-      {"--scale", "SELECTOR=FACTOR", "Multiply the time of what matches", &arguments->scales},
       {"--job",
        "FILE",
        "The traced job, TOML or JSON with Megatron's argument names",
@@ -91,8 +113,13 @@ Command predict_command() {
       {"--set", "NAME=VALUE", "Change the job; several at once", &arguments->change.settings},
       {"--seeds", "N", "Simulations to average over, 8 by default", &arguments->change.seeds},
       {"--plain", "", "Leave out how waiting grows with more members, for comparison", &arguments->change.plain},
+      {"--jitter", "SIGMA", "Let kernels and transfers vary by chance, 0.05 for 5 %, and show p50 and p95",
+       &arguments->jitter},
+      {"--samples", "N", "Of the jitter, 100 by default", &arguments->samples},
+      {"--seed", "N", "Of the jitter, 1 by default", &arguments->seed},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
+  add_change_options(command, arguments->changes);
   add_read_options(command, arguments->read);
   command.run = [arguments](Console& console) { return run(*arguments, console); };
   return command;

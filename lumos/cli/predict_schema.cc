@@ -16,7 +16,9 @@ const std::string_view kPredictSchema = R"json({
       "required": ["step_ms", "measured_ms"],
       "properties": {
         "step_ms": {"type": "number", "description": "simulated without the changes"},
-        "measured_ms": {"type": "number"}
+        "measured_ms": {"type": "number"},
+        "unprofiled_ms": {"type": "number", "description": "without what the profiler cost the CPU, estimated; not with --job"},
+        "run_ms": {"type": "number", "description": "first start to last end over the steps; 0 where steps between are left out"}
       }
     },
     "predicted": {
@@ -34,7 +36,22 @@ const std::string_view kPredictSchema = R"json({
         "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank"},
         "tokens_per_s": {"type": "number", "description": "with --job: of the whole job"},
         "tflops_per_gpu": {"type": "number", "description": "with --job: model FLOPs"},
-        "mfu_pct": {"type": ["number", "null"], "description": "with --job: of the GPU's dense 16-bit peak; null if unknown"}
+        "mfu_pct": {"type": ["number", "null"], "description": "with --job: of the GPU's dense 16-bit peak; null if unknown"},
+        "unprofiled_ms": {"type": "number"},
+        "run_ms": {"type": "number"}
+      }
+    },
+    "jitter": {
+      "type": "object",
+      "description": "with --jitter: the spread of the step when times vary by chance",
+      "required": ["sigma", "samples", "seed", "mean_ms", "p50_ms", "p95_ms"],
+      "properties": {
+        "sigma": {"type": "number"},
+        "samples": {"type": "integer", "minimum": 1},
+        "seed": {"type": "integer"},
+        "mean_ms": {"type": "number"},
+        "p50_ms": {"type": "number"},
+        "p95_ms": {"type": "number"}
       }
     },
     "job": {"type": "object", "description": "with --job: the changed job, every field under Megatron's names"},

@@ -46,4 +46,20 @@ std::vector<double> simulated_steps_ms(const ExecGraph& graph, const Timeline& t
   return sums;
 }
 
+double simulated_run_ms(const ExecGraph& graph, const Timeline& timeline) {
+  double sum_ms = 0;
+  size_t ranks = 0;
+  for (const RankTasks& rank : graph.ranks) {
+    const std::vector<uint32_t> chosen = chosen_steps(rank);
+    if (chosen.empty()) continue;
+    if (chosen.back() - chosen.front() + 1 != chosen.size()) return 0;
+    int64_t end_ns = 0;
+    for (uint32_t step : chosen) end_ns = std::max(end_ns, simulated_window(timeline, rank.steps[step]).end_ns);
+    const int64_t start_ns = simulated_window(timeline, rank.steps[chosen.front()]).start_ns;
+    sum_ms += static_cast<double>(end_ns - start_ns) / 1e6 / static_cast<double>(chosen.size());
+    ++ranks;
+  }
+  return ranks > 0 ? sum_ms / static_cast<double>(ranks) : 0;
+}
+
 }  // namespace lumos

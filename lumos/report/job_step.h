@@ -15,4 +15,8 @@ double simulated_step_ms(const ExecGraph& graph, const Timeline& timeline);
 /// The k-th chosen step of every rank, mean over the ranks that have one: the spread of a job over its steps.
 std::vector<double> simulated_steps_ms(const ExecGraph& graph, const Timeline& timeline);
 
+/// From the start of the first chosen step to the end of the last one, per step, mean over the ranks: below the mean
+/// step where steps overlap. 0 where a step between is not chosen, or there is none.
+double simulated_run_ms(const ExecGraph& graph, const Timeline& timeline);
+
 }  // namespace lumos

@@ -13,6 +13,8 @@
 #include "lumos/report/text_table.h"
 #include "lumos/sim/interference.h"
 #include "lumos/sim/simulate.h"
+#include "lumos/whatif/jitter.h"
+#include "lumos/whatif/profiler_cost.h"
 
 namespace lumos {
 
@@ -63,17 +65,66 @@ std::optional<double> peak_tflops(std::string_view device) {
 
 double change_percent(double from, double to) { return from > 0 ? 100 * (to - from) / from : 0; }
 
+/// The step without the profiler's bookkeeping: what the same graph loses by it, taken off `step_ms`.
+double unprofiled_ms(ExecGraph graph, const std::vector<int64_t>& profiler, double step_ms) {
+  const double with = simulated_step_ms(graph, simulate(graph));
+  for (uint32_t task = 0; task < graph.size(); ++task) {
+    graph.duration_ns[task] = std::max<int64_t>(0, graph.duration_ns[task] - profiler[task]);
+  }
+  return step_ms - (with - simulated_step_ms(graph, simulate(graph)));
+}
+
+JitterResult jitter_result(const ExecGraph& graph, const PredictOptions& options) {
+  JitterOptions jitter;
+  jitter.sigma = options.jitter_sigma;
+  jitter.samples = options.samples;
+  jitter.seed = options.seed;
+  jitter.threads = options.threads;
+  const auto step_ns = [&](const Timeline& run) { return 1e6 * simulated_step_ms(graph, run); };
+  const std::vector<double> steps = jittered_steps_ns(graph, step_ns, jitter);
+  JitterResult result;
+  result.sigma = options.jitter_sigma;
+  result.samples = steps.size();
+  result.seed = options.seed;
+  for (double step : steps) result.mean_ms += step / 1e6 / static_cast<double>(steps.size());
+  result.p50_ms = quantile(steps, 0.5) / 1e6;
+  result.p95_ms = quantile(steps, 0.95) / 1e6;
+  return result;
+}
+
+// Steps overlap where the host runs ahead. A little of it every job has: the last kernels of a step end beside the
+// next.
+constexpr double kNotableOverlap = 0.02;
+
+/// Where a change lets the host run ahead, the windows of the steps overlap and their mean counts time twice: then the
+/// step is the run's time over its steps, and what was read from the windows is scaled to it.
+void count_overlap_once(PredictResult& result) {
+  const auto overlap = [](double run_ms, double step_ms) {
+    return run_ms > 0 && run_ms < (1 - kNotableOverlap) * step_ms;
+  };
+  if (!overlap(result.predicted_run_ms, result.predicted_ms) || overlap(result.base_run_ms, result.base_ms)) return;
+  const double ratio = result.predicted_run_ms / result.predicted_ms;
+  for (double* ms : {&result.predicted_ms, &result.p10_ms, &result.p90_ms, &result.predicted_unprofiled_ms,
+                     &result.breakdown.exposed_compute, &result.breakdown.overlapped, &result.breakdown.exposed_comm,
+                     &result.breakdown.other}) {
+    *ms *= ratio;
+  }
+  result.warnings.push_back(
+      "steps overlap, because the host runs ahead of the GPU: the step is the whole run over its steps, the parts are "
+      "scaled to it");
+}
+
 }  // namespace
 
-PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threads) {
+PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const PredictOptions& options) {
   PredictResult result;
-  ReplayResultOptions options;
-  options.threads = threads;
+  ReplayResultOptions reading;
+  reading.threads = options.threads;
   const Timeline base_timeline = simulate(base);
-  const ReplayResult before = replay_result(base, base_timeline, options);
+  const ReplayResult before = replay_result(base, base_timeline, reading);
   const Interference interference = fit_interference(base, base_timeline);
   const Timeline timeline = simulate_with_interference(base, base_timeline, changed, interference);
-  const ReplayResult after = replay_result(changed, timeline, options);
+  const ReplayResult after = replay_result(changed, timeline, reading);
   result.measured_ms = before.measured_ms;
   result.base_ms = before.replayed_ms;
   result.base = before.replayed;
@@ -83,6 +134,13 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threa
   result.p10_ms = quantile(steps, 0.1);
   result.p90_ms = quantile(steps, 0.9);
   result.kernel_ms = kernel_ms(changed, timeline);
+  const std::vector<int64_t> profiler = profiler_ns(base, options.threads);
+  result.base_unprofiled_ms = unprofiled_ms(base, profiler, result.base_ms);
+  result.predicted_unprofiled_ms = unprofiled_ms(changed, profiler, result.predicted_ms);
+  result.base_run_ms = simulated_run_ms(base, base_timeline);
+  result.predicted_run_ms = simulated_run_ms(changed, timeline);
+  count_overlap_once(result);
+  if (options.jitter_sigma > 0) result.jitter = jitter_result(changed, options);
   return result;
 }
 
@@ -109,6 +167,15 @@ std::string predict_text(const PredictResult& result) {
   std::string out = table.text();
   out += fmt::format("\n  measured {} ms; predicted steps from {} to {} ms (p10, p90)\n", human_ms(result.measured_ms),
                      human_ms(result.p10_ms), human_ms(result.p90_ms));
+  if (!result.job) {
+    out += fmt::format("  without the profiler: {} ms now, {} ms predicted\n", human_ms(result.base_unprofiled_ms),
+                       human_ms(result.predicted_unprofiled_ms));
+  }
+  if (result.jitter.samples > 0) {
+    out += fmt::format("  times vary by {:.3g} %: p50 {} ms, p95 {} ms, mean {} ms over {} samples\n",
+                       100 * result.jitter.sigma, human_ms(result.jitter.p50_ms), human_ms(result.jitter.p95_ms),
+                       human_ms(result.jitter.mean_ms), result.jitter.samples);
+  }
   if (result.job) {
     const Job& job = result.job->job;
     out += fmt::format("  {} GPUs: tensor {}, pipeline {}, data {}; {} micro-batches, global batch {}\n",
@@ -132,7 +199,9 @@ std::string predict_json(const PredictResult& result) {
   JsonWriter json;
   json.begin_object().member("schema", "lumos.predict.v1");
   json.key("base").begin_object().member("step_ms", result.base_ms);
-  json.member("measured_ms", result.measured_ms).end_object();
+  json.member("measured_ms", result.measured_ms);
+  if (!result.job) json.member("unprofiled_ms", result.base_unprofiled_ms).member("run_ms", result.base_run_ms);
+  json.end_object();
   json.key("predicted").begin_object().member("step_ms", result.predicted_ms);
   json.member("p10_ms", result.p10_ms).member("p90_ms", result.p90_ms).key("breakdown").begin_object();
   json.member("exposed_compute_ms", result.breakdown.exposed_compute)
@@ -146,9 +215,16 @@ std::string predict_json(const PredictResult& result) {
       json.value(*result.job->mfu_pct);
     else
       json.null();
+  } else {
+    json.member("unprofiled_ms", result.predicted_unprofiled_ms).member("run_ms", result.predicted_run_ms);
   }
   json.end_object();
   if (result.job) write_job(json.key("job"), result.job->job);
+  if (result.jitter.samples > 0) {
+    json.key("jitter").begin_object().member("sigma", result.jitter.sigma).member("samples", result.jitter.samples);
+    json.member("seed", result.jitter.seed).member("mean_ms", result.jitter.mean_ms);
+    json.member("p50_ms", result.jitter.p50_ms).member("p95_ms", result.jitter.p95_ms).end_object();
+  }
   json.key("changes").begin_array();
   for (const AppliedChange& change : result.changes) {
     json.begin_object().member("change", change.text).member("tasks", change.tasks);

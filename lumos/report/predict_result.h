@@ -28,6 +28,16 @@ struct JobFigures {
   std::optional<double> mfu_pct;  ///< absent where the GPU's peak is not known
 };
 
+/// The spread of the predicted step when times vary by chance.
+struct JitterResult {
+  double sigma = 0;
+  uint64_t samples = 0;  ///< 0: not asked
+  uint64_t seed = 0;
+  double mean_ms = 0;
+  double p50_ms = 0;
+  double p95_ms = 0;
+};
+
 struct PredictResult {
   double measured_ms = 0;  ///< of the traces
   double base_ms = 0;      ///< simulated without the changes
@@ -36,15 +46,28 @@ struct PredictResult {
   double p90_ms = 0;
   BreakdownMs base;
   BreakdownMs breakdown;
-  double kernel_ms = 0;  ///< compute kernels and copies, per step and rank
+  double kernel_ms = 0;           ///< compute kernels and copies, per step and rank
+  double base_unprofiled_ms = 0;  ///< simulated without what the profiler itself cost the CPU
+  double predicted_unprofiled_ms = 0;
+  /// Per step, from the first chosen step's start to the last one's end: what a run takes when steps overlap.
+  double base_run_ms = 0;
+  double predicted_run_ms = 0;
+  JitterResult jitter;
   std::vector<AppliedChange> changes;
   std::optional<JobFigures> job;  ///< of a changed job; absent when only times were scaled
   std::vector<std::string> warnings;
 };
 
-/// Simulates both graphs and compares. `changed` has the tasks of `base` in the same order, with other durations; it is
-/// simulated with the interference that `base` shows. `threads` as everywhere.
-PredictResult predict_result(const ExecGraph& base, ExecGraph changed, int threads);
+struct PredictOptions {
+  double jitter_sigma = 0;  ///< 0: no samples
+  uint32_t samples = 100;
+  uint64_t seed = 1;
+  int threads = 0;
+};
+
+/// Simulates both graphs and compares. `changed` has the tasks of `base` in the same order, with other durations or
+/// dependencies; it is simulated with the interference that `base` shows.
+PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const PredictOptions& options);
 
 /// Figures of a job whose step takes `step_ms` on GPUs called `device`.
 JobFigures job_figures(const Job& job, double step_ms, std::string_view device);

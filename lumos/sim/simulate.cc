@@ -27,18 +27,22 @@ void run_task(const ExecGraph& graph, uint32_t task, Timeline& out) {
 
 }  // namespace
 
-Timeline simulate(const ExecGraph& graph) {
+void simulate_into(const ExecGraph& graph, Timeline& timeline) {
   const uint32_t count = graph.size();
-  Timeline out;
-  out.start_ns.resize(count);
-  out.end_ns.resize(count);
-  out.binding.resize(count);
+  timeline.start_ns.resize(count);
+  timeline.end_ns.resize(count);
+  timeline.binding.resize(count);
   if (graph.order.empty()) {
-    for (uint32_t task = 0; task < count; ++task) run_task(graph, task, out);
+    for (uint32_t task = 0; task < count; ++task) run_task(graph, task, timeline);
   } else {
     CHECK(graph.order.size() == count);
-    for (uint32_t task : graph.order) run_task(graph, task, out);
+    for (uint32_t task : graph.order) run_task(graph, task, timeline);
   }
+}
+
+Timeline simulate(const ExecGraph& graph) {
+  Timeline out;
+  simulate_into(graph, out);
   return out;
 }
 

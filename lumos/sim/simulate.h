@@ -10,4 +10,7 @@ namespace lumos {
 /// Simulates the whole graph from time 0. O(tasks + edges); no allocation beyond the result's columns.
 Timeline simulate(const ExecGraph& graph);
 
+/// The same into columns that are there already, for who simulates one graph many times.
+void simulate_into(const ExecGraph& graph, Timeline& timeline);
+
 }  // namespace lumos

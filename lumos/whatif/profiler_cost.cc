@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "lumos/base/parallel.h"
 #include "lumos/trace/nesting.h"
 
 namespace lumos {
@@ -119,6 +120,16 @@ std::vector<int64_t> profiler_part(const ExecGraph& graph, const RankTasks& rank
     part[task - rank.first_task] = std::min(bookkeeping, graph.duration_ns[task]);
   }
   return part;
+}
+
+std::vector<int64_t> profiler_ns(const ExecGraph& graph, int threads) {
+  std::vector<int64_t> all(graph.size(), 0);
+  parallel_for(graph.ranks.size(), threads, [&](size_t r) {
+    const RankTasks& rank = graph.ranks[r];
+    const std::vector<int64_t> part = profiler_part(graph, rank, estimate_profiler_cost(*rank.table));
+    std::copy(part.begin(), part.end(), all.begin() + rank.first_task);
+  });
+  return all;
 }
 
 }  // namespace lumos

@@ -23,4 +23,7 @@ ProfilerCost estimate_profiler_cost(const EventTable& table);
 /// The part of each task's duration that is bookkeeping, for the tasks of one rank from rank.first_task on.
 std::vector<int64_t> profiler_part(const ExecGraph& graph, const RankTasks& rank, const ProfilerCost& cost);
 
+/// The same for all tasks of a job. Ranks in parallel.
+std::vector<int64_t> profiler_ns(const ExecGraph& graph, int threads);
+
 }  // namespace lumos

@@ -9,9 +9,9 @@
 #include <regex>
 #include <utility>
 
-#include "lumos/trace/nesting.h"
 #include "lumos/whatif/cpu_time.h"
 #include "lumos/whatif/missing_members.h"
+#include "lumos/whatif/name_match.h"
 
 namespace lumos {
 
@@ -32,50 +32,7 @@ bool is_compute(TaskKind kind) {
 
 bool is_cpu(TaskKind kind) { return kind == TaskKind::kHost || kind == TaskKind::kCall; }
 
-/// The expression, or the reason why it is none. std::regex speaks by exceptions: they end here.
-Result<std::regex> compile(const Scale& scale) {
-  try {
-    return std::regex(scale.pattern, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    return fail(ErrorKind::kUsage, "--scale {}: '{}' is no regular expression: {}", scale.text, scale.pattern,
-                error.what());
-  }
-}
-
-/// Whether names match an expression; every name is asked once.
-class NameMatcher {
- public:
-  NameMatcher(const NamePool& pool, const std::regex& expression)
-      : pool_(pool), expression_(expression), known_(pool.size(), kUnknown) {}
-
-  bool matches(NameId id) {
-    uint8_t& known = known_[static_cast<uint32_t>(id)];
-    if (known == kUnknown) {
-      const std::string_view text = pool_.text(id);
-      known = std::regex_match(text.begin(), text.end(), expression_) ? kYes : kNo;
-    }
-    return known == kYes;
-  }
-
- private:
-  enum : uint8_t { kUnknown, kNo, kYes };
-  const NamePool& pool_;
-  const std::regex& expression_;
-  std::vector<uint8_t> known_;
-};
-
-/// Rows that lie in an operator whose name matches, itself included.
-std::vector<bool> rows_inside(const EventTable& table, const std::regex& expression) {
-  const Nesting nested = nesting(table);
-  NameMatcher names(*table.names, expression);
-  std::vector<bool> inside(table.size(), false);
-  for (uint32_t row : nested.order) {
-    const uint32_t parent = nested.parent[row];
-    inside[row] = (parent != kNoIndex && inside[parent]) ||
-                  (table.kind[row] == EventKind::kCpuOp && names.matches(table.name[row]));
-  }
-  return inside;
-}
+Result<std::regex> compile(const Scale& scale) { return compile_pattern("--scale " + scale.text, scale.pattern); }
 
 class Scaler {
  public:
@@ -180,12 +137,12 @@ class Scaler {
   void scale_operators(const Scale& scale, const std::regex& expression) {
     const ExecGraph& graph = out_.graph;
     for (const RankTasks& rank : graph.ranks) {
-      const std::vector<bool> inside = rows_inside(*rank.table, expression);
+      const std::vector<uint32_t> inside = matching_operator(*rank.table, expression);
       scale_rank_tasks(rank, scale.factor, [&](uint32_t task) {
         if (!is_compute(graph.kind[task])) return false;
         for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
           const uint32_t row = graph.event[graph.edges[e].source];
-          if (graph.edges[e].kind == EdgeKind::kLaunch && row != kNoIndex && inside[row]) return true;
+          if (graph.edges[e].kind == EdgeKind::kLaunch && row != kNoIndex && inside[row] != kNoIndex) return true;
         }
         return false;
       });
@@ -195,9 +152,9 @@ class Scaler {
   void scale_operator_cpu(const Scale& scale, const std::regex& expression) {
     const ExecGraph& graph = out_.graph;
     for (const RankTasks& rank : graph.ranks) {
-      const std::vector<bool> inside = rows_inside(*rank.table, expression);
+      const std::vector<uint32_t> inside = matching_operator(*rank.table, expression);
       scale_rank_tasks(rank, scale.factor, [&](uint32_t task) {
-        return is_cpu(graph.kind[task]) && graph.event[task] != kNoIndex && inside[graph.event[task]];
+        return is_cpu(graph.kind[task]) && graph.event[task] != kNoIndex && inside[graph.event[task]] != kNoIndex;
       });
     }
   }

@@ -1,0 +1,346 @@
+#include "lumos/whatif/change.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "lumos/sim/overlap.h"
+#include "lumos/sim/simulate.h"
+#include "lumos/trace/kernel_family.h"
+#include "lumos/whatif/graph_edit.h"
+#include "lumos/whatif/link_speed.h"
+#include "lumos/whatif/missing_members.h"
+#include "lumos/whatif/name_match.h"
+
+namespace lumos {
+
+namespace {
+
+/// Work that a fused kernel cannot take over: its time is arithmetic, or waiting for others.
+bool stays_apart(KernelFamily family) {
+  return family == KernelFamily::kGemm || family == KernelFamily::kConvolution || family == KernelFamily::kAttention ||
+         family == KernelFamily::kCommunication;
+}
+
+class Changer {
+ public:
+  Changer(const LinkedJob& job, ExecGraph graph)
+      : job_(job), edit_(std::move(graph)), kernel_of_(edit_.graph().size(), kNoIndex) {
+    const LinkedGraph& linked = job_.linked;
+    for (uint32_t k = 0; k < linked.transfer_task.size(); ++k) {
+      if (linked.arrive_task[k] != kNoIndex) kernel_of_[linked.arrive_task[k]] = k;
+      if (linked.transfer_task[k] != kNoIndex) kernel_of_[linked.transfer_task[k]] = k;
+    }
+  }
+
+  Result<ScaleMatch> apply(const Change& change, int64_t gpus_per_node) {
+    using enum ChangeKind;
+    match_ = {change.text, 0, 0};
+    const std::regex expression = TRY(compile_pattern(change.text, change.pattern));
+    switch (change.kind) {
+      case kRemoveKernel:
+        remove_kernels(expression);
+        break;
+      case kRemoveOperator:
+        remove_operators(expression);
+        break;
+      case kFuse:
+        fuse(expression);
+        break;
+      case kNoLaunchOverhead:
+        free_launches();
+        break;
+      case kDropSync:
+        drop_syncs(expression);
+        break;
+      case kOverlapNone:
+      case kOverlapFull:
+        overlap(change, expression);
+        break;
+      case kBandwidth:
+      case kLatency:
+        TRY_STATUS(speed_links(change, gpus_per_node));
+        break;
+    }
+    if (match_.tasks == 0) {
+      return fail(ErrorKind::kUsage, "{} matches nothing; `lumos inspect` lists names and groups", change.text);
+    }
+    return match_;
+  }
+
+  Result<ExecGraph> finish() {
+    free_idle_launches();
+    ExecGraph& changed = graph();
+    for (uint32_t e = 0; e < changed.edges.size(); ++e) {
+      // Room on the GPU opens with a part of a kernel: none of one that is gone.
+      if (changed.edges[e].kind == EdgeKind::kFirstWave && changed.duration_ns[changed.edges[e].source] == 0) {
+        changed.edges[e].lag_ns = 0;
+      }
+    }
+    follow_missing_members(job_, changed);
+    return edit_.finish();
+  }
+
+ private:
+  ExecGraph& graph() { return edit_.graph(); }
+
+  template <class Body>
+  void for_edges(uint32_t task, Body body) {
+    for (uint32_t e = graph().edge_begin[task]; e < graph().edge_begin[task + 1]; ++e) body(e, graph().edges[e]);
+  }
+
+  void count(uint32_t task) {
+    ++match_.tasks;
+    match_.time_ms += static_cast<double>(graph().duration_ns[task]) / 1e6;
+  }
+
+  uint32_t launch_of(uint32_t task) {
+    uint32_t launch = kNoIndex;
+    for_edges(task, [&](uint32_t, const Edge& edge) {
+      if (edge.kind == EdgeKind::kLaunch) launch = edge.source;
+    });
+    return launch;
+  }
+
+  /// A removed task takes no time and starts with the end of what came before it on its stream: neither its launch nor
+  /// the gap before it is waited for.
+  void remove_gpu_task(uint32_t task) {
+    graph().duration_ns[task] = 0;
+    for_edges(task, [&](uint32_t e, Edge& edge) {
+      if (edge.kind == EdgeKind::kLaunch) idle_launches_.push_back(edge.source), edit_.drop(e);
+      if (edge.kind == EdgeKind::kQueue || edge.kind == EdgeKind::kRendezvous) edit_.drop(e);
+      if (edge.kind == EdgeKind::kStream || edge.kind == EdgeKind::kInterStream) edge.lag_ns = 0;
+    });
+  }
+
+  /// Calls whose every kernel is gone are gone too; one that launches a graph may still launch others.
+  void free_idle_launches() {
+    if (idle_launches_.empty()) return;
+    std::vector<bool> needed(graph().size(), false);
+    for (uint32_t e = 0; e < graph().edges.size(); ++e) {
+      if (graph().edges[e].kind == EdgeKind::kLaunch && !edit_.is_dropped(e)) needed[graph().edges[e].source] = true;
+    }
+    for (uint32_t call : idle_launches_) {
+      if (!needed[call]) graph().duration_ns[call] = 0;
+    }
+  }
+
+  void remove_kernels(const std::regex& expression) {
+    for (const RankTasks& rank : job_.linked.graph.ranks) {
+      NameMatcher names(*rank.table->names, expression);
+      for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+        const uint32_t row = graph().event[task];
+        if (!is_compute_task(graph().kind[task]) || row == kNoIndex || !names.matches(rank.table->name[row])) continue;
+        count(task);
+        remove_gpu_task(task);
+      }
+    }
+  }
+
+  void remove_operators(const std::regex& expression) {
+    for (const RankTasks& rank : job_.linked.graph.ranks) {
+      const std::vector<uint32_t> inside = matching_operator(*rank.table, expression);
+      const auto is_inside = [&](uint32_t row) { return row != kNoIndex && inside[row] != kNoIndex; };
+      for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+        if (is_gpu_task(graph().kind[task])) {
+          const uint32_t launch = launch_of(task);
+          if (launch != kNoIndex && is_inside(graph().event[launch])) remove_work(task);
+        } else if (is_inside(graph().event[task])) {
+          count(task);
+          graph().duration_ns[task] = 0;
+          drop_waits(task);
+        }
+      }
+    }
+  }
+
+  /// A kernel, or a collective from its arrival to its end.
+  void remove_work(uint32_t task) {
+    count(task);
+    remove_gpu_task(task);
+    if (graph().kind[task] != TaskKind::kArrive || kernel_of_[task] == kNoIndex) return;
+    const uint32_t transfer = job_.linked.transfer_task[kernel_of_[task]];
+    if (transfer == kNoIndex) return;
+    count(transfer);
+    remove_gpu_task(transfer);
+  }
+
+  void drop_waits(uint32_t task) {
+    for_edges(task, [&](uint32_t e, const Edge& edge) {
+      if (edge.kind == EdgeKind::kSync) edit_.drop(e);
+    });
+  }
+
+  /// One kernel that reads and writes everything once takes as long as the longest of those that it replaces: that one
+  /// moved the most bytes. By instance of the operator and stream; the first kernel stands for all.
+  void fuse(const std::regex& expression) {
+    for (const RankTasks& rank : job_.linked.graph.ranks) {
+      const std::vector<uint32_t> around = matching_operator(*rank.table, expression);
+      std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> groups;
+      for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+        if (graph().kind[task] != TaskKind::kKernel || graph().event[task] == kNoIndex) continue;
+        const uint32_t launch = launch_of(task);
+        const uint32_t row = launch == kNoIndex ? kNoIndex : graph().event[launch];
+        if (row == kNoIndex || around[row] == kNoIndex) continue;
+        if (stays_apart(row_family(*rank.table, graph().event[task]))) continue;
+        groups[{around[row], graph().processor[task]}].push_back(task);
+      }
+      for (const auto& [key, kernels] : groups) fuse_kernels(kernels);
+    }
+  }
+
+  void fuse_kernels(const std::vector<uint32_t>& kernels) {
+    if (kernels.size() < 2) return;
+    int64_t longest_ns = 0;
+    for (uint32_t task : kernels) {
+      count(task);
+      longest_ns = std::max(longest_ns, graph().duration_ns[task]);
+    }
+    for (size_t i = 1; i < kernels.size(); ++i) remove_gpu_task(kernels[i]);
+    graph().duration_ns[kernels[0]] = longest_ns;
+  }
+
+  void free_launches() {
+    std::vector<bool> launches(graph().size(), false);
+    for (Edge& edge : graph().edges) {
+      if (edge.kind != EdgeKind::kLaunch) continue;
+      edge.lag_ns = 0;
+      launches[edge.source] = true;
+    }
+    for (uint32_t task = 0; task < graph().size(); ++task) {
+      if (!launches[task] || graph().kind[task] != TaskKind::kCall) continue;
+      count(task);
+      graph().duration_ns[task] = 0;
+    }
+  }
+
+  void drop_syncs(const std::regex& expression) {
+    for (const RankTasks& rank : job_.linked.graph.ranks) {
+      const std::vector<uint32_t> inside = matching_operator(*rank.table, expression);
+      NameMatcher names(*rank.table->names, expression);
+      for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+        const uint32_t row = graph().event[task];
+        if (graph().kind[task] != TaskKind::kSyncReturn || row == kNoIndex) continue;
+        if (inside[row] == kNoIndex && !names.matches(rank.table->name[row])) continue;
+        // What it took is the measured wait, not the moment after it.
+        ++match_.tasks;
+        match_.time_ms += static_cast<double>(rank.table->dur_ns[row]) / 1e6;
+        graph().duration_ns[task] = 0;
+        drop_waits(task);
+      }
+    }
+  }
+
+  void overlap(const Change& change, const std::regex& expression) {
+    const JobMatches& matches = job_.matches;
+    std::vector<bool> chosen(graph().size(), false);
+    for (uint32_t k = 0; k < matches.kernels.size(); ++k) {
+      const uint32_t task = job_.linked.transfer_task[k];
+      if (task == kNoIndex || matches.kernels[k].group == kNoIndex) continue;
+      const CommGroup& group = matches.groups[matches.kernels[k].group];
+      if (!std::regex_match(group.name, expression) && !std::regex_match(group.description, expression)) continue;
+      chosen[task] = true;
+      count(task);
+    }
+    if (change.kind == ChangeKind::kOverlapFull) {
+      free_followers(chosen);
+    } else {
+      const Timeline timeline = simulate(job_.linked.graph);
+      for (const RankTasks& rank : job_.linked.graph.ranks) take_turns(rank, chosen, timeline.start_ns);
+    }
+  }
+
+  /// Compute on another stream no longer waits for these transfers; on the same stream it waits for their start.
+  void free_followers(const std::vector<bool>& chosen) {
+    for (uint32_t task = 0; task < graph().size(); ++task) {
+      if (!is_compute_task(graph().kind[task])) continue;
+      for_edges(task, [&](uint32_t e, Edge& edge) {
+        if (!chosen[edge.source]) return;
+        const uint32_t arrive = job_.linked.arrive_task[kernel_of_[edge.source]];
+        if (edge.kind == EdgeKind::kInterStream) edit_.drop(e);
+        if (edge.kind == EdgeKind::kStream && arrive != kNoIndex) edge.source = arrive;
+      });
+    }
+  }
+
+  /// In the order in which they ran: a transfer begins after the compute that began before it, and compute that began
+  /// after it begins when it ends. Every new edge points forward in the simulated time of the unchanged job, as all
+  /// others do, so that no cycle can close.
+  void take_turns(const RankTasks& rank, const std::vector<bool>& chosen, const std::vector<int64_t>& start_ns) {
+    std::vector<uint32_t> order;
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      if (is_compute_task(graph().kind[task]) || chosen[task]) order.push_back(task);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return start_ns[a] < start_ns[b]; });
+    std::map<uint32_t, uint32_t> last_compute;  // by stream
+    std::map<uint32_t, uint32_t> waited_for;    // by stream: the last transfer that a kernel of it waits for
+    uint32_t last_transfer = kNoIndex;
+    for (uint32_t task : order) {
+      const uint32_t stream = graph().processor[task];
+      if (chosen[task]) {
+        for (const auto& [compute_stream, compute] : last_compute) add_turn(compute, task, start_ns);
+        last_transfer = task;
+        continue;
+      }
+      uint32_t& waited = waited_for.try_emplace(stream, kNoIndex).first->second;
+      if (last_transfer != waited && add_turn(last_transfer, task, start_ns)) waited = last_transfer;
+      last_compute[stream] = task;
+    }
+  }
+
+  /// Equal starts have no order to keep.
+  bool add_turn(uint32_t source, uint32_t target, const std::vector<int64_t>& start_ns) {
+    if (start_ns[source] >= start_ns[target]) return false;
+    Edge turn;
+    turn.source = source;
+    turn.kind = EdgeKind::kInterStream;
+    turn.recorded = false;
+    edit_.add(target, turn);
+    return true;
+  }
+
+  Status speed_links(const Change& change, int64_t gpus_per_node) {
+    if (gpus_per_node <= 0) gpus_per_node = devices_per_node(job_);
+    if (gpus_per_node <= 0) {
+      return fail(ErrorKind::kUsage, "{}: the traces do not tell the GPUs of a node; say --gpus-per-node N",
+                  change.text);
+    }
+    const std::vector<bool> chosen = crosses(job_, change.tier, gpus_per_node);
+    const std::vector<int64_t> latency = transfer_latency_ns(job_);
+    for (uint32_t k = 0; k < chosen.size(); ++k) {
+      const uint32_t task = job_.linked.transfer_task[k];
+      if (!chosen[k] || task == kNoIndex) continue;
+      int64_t& duration = graph().duration_ns[task];
+      const int64_t rest_ns = std::max<int64_t>(0, duration - job_.transfers.settling_of(k));
+      const double late_ns = static_cast<double>(std::min(latency[k], rest_ns));
+      const double moving_ns = static_cast<double>(rest_ns) - late_ns;
+      count(task);
+      const double less_ns =
+          change.kind == ChangeKind::kBandwidth ? moving_ns * (1 - 1 / change.factor) : late_ns * (1 - change.factor);
+      duration = std::max<int64_t>(0, duration - std::llround(less_ns));
+    }
+    return {};
+  }
+
+  const LinkedJob& job_;
+  GraphEdit edit_;
+  std::vector<uint32_t> kernel_of_;  // of JobMatches, for arrivals and transfers
+  std::vector<uint32_t> idle_launches_;
+  ScaleMatch match_;
+};
+
+}  // namespace
+
+Result<ScaledGraph> apply_changes(const LinkedJob& job, const ChangeList& list) {
+  ScaledGraph scaled = TRY(scale_graph(job, list.scales));
+  if (list.changes.empty()) return scaled;
+  Changer changer(job, std::move(scaled.graph));
+  for (const Change& change : list.changes) {
+    scaled.matches.push_back(TRY(changer.apply(change, list.gpus_per_node)));
+  }
+  scaled.graph = TRY(changer.finish());
+  return scaled;
+}
+
+}  // namespace lumos

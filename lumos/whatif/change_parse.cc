@@ -1,0 +1,109 @@
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "lumos/base/toml.h"
+#include "lumos/whatif/change.h"
+#include "lumos/whatif/name_match.h"
+
+namespace lumos {
+
+namespace {
+
+using Prefixes = std::vector<std::pair<std::string_view, ChangeKind>>;
+
+/// "kernel:REGEX" by the first prefix that fits.
+Result<Change> with_pattern(Change change, std::string_view value, const Prefixes& prefixes, std::string_view usage) {
+  for (const auto& [prefix, kind] : prefixes) {
+    if (!value.starts_with(prefix)) continue;
+    change.kind = kind;
+    change.pattern = value.substr(prefix.size());
+    TRY(compile_pattern(change.text, change.pattern));
+    return change;
+  }
+  return fail(ErrorKind::kUsage, "{}: write {}", change.text, usage);
+}
+
+/// "inter=2x": how many times as much.
+Result<Change> with_links(Change change, std::string_view value) {
+  constexpr std::array<std::pair<std::string_view, LinkTier>, 2> kTiers = {
+      {{"inter=", LinkTier::kAcrossNodes}, {"intra=", LinkTier::kWithinNodes}}};
+  for (const auto& [prefix, tier] : kTiers) {
+    if (!value.starts_with(prefix)) continue;
+    std::string_view factor = value.substr(prefix.size());
+    if (factor.ends_with('x')) factor.remove_suffix(1);
+    const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), change.factor);
+    const bool least = change.kind == ChangeKind::kBandwidth ? change.factor > 0 : change.factor >= 0;
+    if (error == std::errc() && end == factor.data() + factor.size() && std::isfinite(change.factor) && least) {
+      change.tier = tier;
+      return change;
+    }
+    return fail(ErrorKind::kUsage, "{}: '{}' is no factor, as in inter=2x", change.text, factor);
+  }
+  return fail(ErrorKind::kUsage, "{}: write inter=FACTOR (across nodes) or intra=FACTOR (within them)", change.text);
+}
+
+/// One text or a list of them.
+Result<std::vector<std::string>> texts_of(const ValueView& view) {
+  std::vector<std::string> texts;
+  if (view.value()->is_array()) {
+    for (const ValueView& item : TRY(view.items())) texts.push_back(TRY(item.as_string()));
+  } else {
+    texts.push_back(TRY(view.as_string()));
+  }
+  return texts;
+}
+
+}  // namespace
+
+Result<Change> parse_change(std::string_view option, std::string_view value) {
+  using enum ChangeKind;
+  Change change;
+  change.text = fmt::format("--{}{}{}", option, value.empty() ? "" : " ", value);
+  if (option == "remove") {
+    return with_pattern(change, value, {{"kernel:", kRemoveKernel}, {"op:", kRemoveOperator}},
+                        "kernel:REGEX or op:REGEX");
+  }
+  if (option == "fuse") return with_pattern(change, value, {{"op:", kFuse}}, "op:REGEX");
+  if (option == "drop-sync") return with_pattern(change, value, {{"", kDropSync}}, "REGEX");
+  if (option == "overlap") {
+    return with_pattern(change, value, {{"none:", kOverlapNone}, {"full:", kOverlapFull}},
+                        "none:REGEX or full:REGEX, matching groups");
+  }
+  if (option == "no-launch-overhead") {
+    change.kind = kNoLaunchOverhead;
+    return change;
+  }
+  change.kind = option == "bandwidth" ? kBandwidth : kLatency;
+  return with_links(change, value);
+}
+
+Status read_changes(const std::string& path, ChangeList& list) {
+  const Value root = TRY(read_value_file(path));
+  const ValueView view(root, path);
+  TRY_STATUS(view.only_keys({"scale", "remove", "fuse", "drop_sync", "overlap", "bandwidth", "latency",
+                             "no_launch_overhead", "gpus_per_node"}));
+  if (view.at("scale").exists()) {
+    for (const std::string& text : TRY(texts_of(view.at("scale")))) list.scales.push_back(TRY(parse_scale(text)));
+  }
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kLists = {{{"remove", "remove"},
+                                                                                    {"fuse", "fuse"},
+                                                                                    {"drop_sync", "drop-sync"},
+                                                                                    {"overlap", "overlap"},
+                                                                                    {"bandwidth", "bandwidth"},
+                                                                                    {"latency", "latency"}}};
+  for (const auto& [key, option] : kLists) {
+    if (!view.at(key).exists()) continue;
+    for (const std::string& text : TRY(texts_of(view.at(key)))) {
+      list.changes.push_back(TRY(parse_change(option, text)));
+    }
+  }
+  if (TRY(view.at("no_launch_overhead").bool_or(false))) {
+    list.changes.push_back(TRY(parse_change("no-launch-overhead", "")));
+  }
+  list.gpus_per_node = TRY(view.at("gpus_per_node").int_or(list.gpus_per_node));
+  return {};
+}
+
+}  // namespace lumos

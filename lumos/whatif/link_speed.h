@@ -1,0 +1,25 @@
+// Which part of each transfer is latency, and which links it crosses: what faster links change. Fitted on the job's own
+// transfers. Read by whatif/change.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lumos/graph/job.h"
+#include "lumos/whatif/change.h"
+
+namespace lumos {
+
+/// Nanoseconds of latency in each transfer, one per kernel of the job's matches. By group and kind the line through
+/// transfer time against bytes meets zero bytes at the latency; where all transfers are of one size nothing tells it
+/// from bandwidth, and it is 0.
+std::vector<int64_t> transfer_latency_ns(const LinkedJob& job);
+
+/// GPUs per node as the traces list devices; 0 where they list none or only one.
+int64_t devices_per_node(const LinkedJob& job);
+
+/// The kernels whose transfer crosses links of `tier`. Ranks fill nodes in order. Point to point counts by its two
+/// ranks where known; groups whose ranks are not known cross none.
+std::vector<bool> crosses(const LinkedJob& job, LinkTier tier, int64_t gpus_per_node);
+
+}  // namespace lumos
