@@ -173,6 +173,8 @@ Result<SearchResult> run_search(const SearchArguments& arguments, const Shard& s
 
 Status run(const SearchArguments& arguments, Console& console) {
   if (arguments.top < 0) return fail(ErrorKind::kUsage, "--top {} must be 0 or more", arguments.top);
+  if (arguments.gpus < 0) return fail(ErrorKind::kUsage, "--gpus {} must be 1 or more", arguments.gpus);
+  if (arguments.tokens < 0) return fail(ErrorKind::kUsage, "--tokens {} must be 0 or more", arguments.tokens);
   const SplitSettings settings = TRY(split_settings(arguments.common.settings));
   const Cluster cluster = TRY(read_cluster(arguments.common, settings));
   const Shard shard = arguments.shard.empty() ? Shard{} : TRY(parse_shard(arguments.shard));
