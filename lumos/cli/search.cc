@@ -135,8 +135,9 @@ class SearchProgress {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
     const double left_s = spent.count() * static_cast<double>(state.total - state.done) /
                           static_cast<double>(std::max<size_t>(state.done, 1));
-    line_.show(fmt::format("{} of {} configurations, best {:.1f} ms, {:.0f} s left", state.done, state.total,
-                           state.best_step_ms, left_s));
+    const std::string best =
+        state.best_step_ms > 0 ? fmt::format("best {:.1f} ms", state.best_step_ms) : "none fits yet";
+    line_.show(fmt::format("{} of {} configurations, {}, {:.0f} s left", state.done, state.total, best, left_s));
   }
 
  private:
