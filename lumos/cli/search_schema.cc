@@ -49,7 +49,7 @@ const std::string_view kSearchSchema = R"json({
       "required": ["id", "num_gpus", "step_ms", "tokens_per_s", "mfu_pct", "peak_gib", "bubble_ms", "exposed_comm_ms",
                    "fits", "settings"],
       "properties": {
-        "id": {"type": "string", "pattern": "^[0-9a-f]{16}$", "description": "of every setting and the cluster"},
+        "id": {"type": "string", "description": "16 hexadecimal digits, of every setting and the cluster"},
         "num_gpus": {"type": "integer", "minimum": 1},
         "step_ms": {"type": "number", "minimum": 0},
         "tokens_per_s": {"type": "number"},
