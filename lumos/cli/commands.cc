@@ -12,20 +12,22 @@
 #include "lumos/cli/help.h"
 #include "lumos/cli/inspect.h"
 #include "lumos/cli/link.h"
+#include "lumos/cli/merge.h"
 #include "lumos/cli/predict.h"
 #include "lumos/cli/replay.h"
 #include "lumos/cli/report.h"
 #include "lumos/cli/schemas.h"
+#include "lumos/cli/search.h"
 #include "lumos/cli/stragglers.h"
 
 namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      inspect_command(),   replay_command(),     report_command(),  critical_path_command(), diff_command(),
-      link_command(),      stragglers_command(), predict_command(), gains_command(),         estimate_command(),
-      calibrate_command(), convert_command(),    export_command(),  demo_command(),          completion_command(),
-      schemas_command(),   reference_command(),
+      inspect_command(), replay_command(),     report_command(),    critical_path_command(), diff_command(),
+      link_command(),    stragglers_command(), predict_command(),   gains_command(),         estimate_command(),
+      search_command(),  merge_command(),      calibrate_command(), convert_command(),       export_command(),
+      demo_command(),    completion_command(), schemas_command(),   reference_command(),
   };
 }
 

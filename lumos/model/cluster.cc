@@ -22,6 +22,7 @@ const std::vector<ClusterField>& cluster_fields() {
   static const std::vector<ClusterField> fields = {
       WHOLE(gpus_per_node),
       WHOLE(num_nodes),
+      REAL(price_per_gpu_hour),
       CONSTANT(reduce_gb_per_s),
       CONSTANT(arrival_spread_us),
       REAL(gpu.memory_gib),
@@ -87,12 +88,13 @@ Status refuse_unknown(const ValueView& file) {
   return {};
 }
 
+bool is_optional(const ClusterField& field) { return field.name == "num_nodes" || field.name == "price_per_gpu_hour"; }
+
 Status check_cluster(const ValueView& file, Cluster& cluster) {
   for (const ClusterField& field : cluster_fields()) {
     const double value = field.real != nullptr ? field.real(cluster) : static_cast<double>(field.whole(cluster));
     // Rates and sizes divide; overheads may be nothing.
-    const bool may_be_zero =
-        field.name.ends_with("_us") || field.name == "num_nodes" || field.name == "gpu.reserved_gib";
+    const bool may_be_zero = field.name.ends_with("_us") || is_optional(field) || field.name == "gpu.reserved_gib";
     if (value < 0 || (value == 0 && !may_be_zero)) {
       return at_path(file, field.name)
           .error(fmt::format("{} must be {}", field.name, may_be_zero ? "0 or more" : "positive"));
@@ -110,7 +112,7 @@ Result<Cluster> cluster_from_value(const ValueView& file) {
   cluster.gpu.name = TRY(file.at("gpu").at("name").string_or("unnamed GPU"));
   for (const ClusterField& field : cluster_fields()) {
     const ValueView view = at_path(file, field.name);
-    if (field.name == "num_nodes" && !view.exists()) continue;
+    if (is_optional(field) && !view.exists()) continue;
     if (field.real != nullptr) {
       field.real(cluster) = TRY(view.as_double());
     } else {
@@ -161,6 +163,7 @@ std::string cluster_to_toml(const Cluster& cluster, std::string_view heading) {
       table = in;
     }
     const std::string_view key = dot == std::string_view::npos ? field.name : field.name.substr(dot + 1);
+    if (field.name == "price_per_gpu_hour" && cluster.price_per_gpu_hour == 0) continue;  // not known
     if (field.real != nullptr) {
       text += fmt::format("{} = {}\n", key, field.real(copy));
     } else {

@@ -47,7 +47,8 @@ struct NetworkTier {
 struct Cluster {
   std::string name;
   int64_t gpus_per_node = 8;
-  int64_t num_nodes = 0;  ///< 0: as many as the job needs
+  int64_t num_nodes = 0;          ///< 0: as many as the job needs
+  double price_per_gpu_hour = 0;  ///< in any currency; 0: not known
   Gpu gpu;
   Host host;
   NetworkTier node;              ///< between the GPUs of a node
@@ -70,8 +71,8 @@ const std::vector<ClusterField>& cluster_fields();
 /// The field called `name`, or nullptr.
 const ClusterField* find_cluster_field(std::string_view name);
 
-/// The cluster of a parsed file. Every number is required but num_nodes; unknown keys are errors, so that a misspelt
-/// constant cannot keep its default unseen.
+/// The cluster of a parsed file. Every number is required but num_nodes and the price; unknown keys are errors, so that
+/// a misspelt constant cannot keep its default unseen.
 Result<Cluster> cluster_from_value(const ValueView& file);
 Result<Cluster> read_cluster_file(const std::string& path);
 

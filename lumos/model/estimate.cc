@@ -142,7 +142,7 @@ std::vector<Stage> make_stages(const Job& job, const Cluster& cluster) {
   return stages;
 }
 
-std::vector<StageRun> run_stages(const Job& job, const Cluster& cluster, const std::vector<Stage>& stages) {
+PipelineTimes pipeline_times(const Job& job, const Cluster& cluster, const std::vector<Stage>& stages) {
   PipelineTimes times;
   times.num_stages = job.pipeline_model_parallel_size;
   times.num_chunks = job.virtual_pipeline_model_parallel_size;
@@ -156,7 +156,7 @@ std::vector<StageRun> run_stages(const Job& job, const Cluster& cluster, const s
       times.backward_us.push_back(chunk.backward.duration_us);
     }
   }
-  return run_pipeline(times);
+  return times;
 }
 
 /// GPU time of a stage by kind over the whole step.
@@ -177,7 +177,7 @@ StageSums sum_up(const Job& job, const Stage& stage, const StageRun& run) {
 }
 
 void fill_times(const Job& job, const Cluster& cluster, const std::vector<Stage>& stages, Estimate& result) {
-  const std::vector<StageRun> runs = run_stages(job, cluster, stages);
+  const std::vector<StageRun> runs = run_pipeline(pipeline_times(job, cluster, stages));
   double reduced_us = 0, update_us = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const Tail& tail = stages[i].tail;
@@ -236,6 +236,18 @@ Result<Estimate> estimate(const Job& job, const Cluster& cluster) {
   result.memory = stage_memory(job);
   result.shortage = memory_shortage(result.memory, cluster);
   return result;
+}
+
+double step_lower_bound_ms(const Job& job, const Cluster& cluster) {
+  const std::vector<Stage> stages = make_stages(job, cluster);
+  const std::vector<double> ends_us = pipeline_end_bounds_us(pipeline_times(job, cluster, stages));
+  double reduced_us = 0, update_us = 0;
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const Tail& tail = stages[i].tail;
+    reduced_us = std::max(reduced_us, ends_us[i] + tail.reduction_us);
+    update_us = std::max(update_us, tail.optimizer_us + tail.gather_us);
+  }
+  return (reduced_us + update_us + cluster.host.step_us) / 1e3;
 }
 
 }  // namespace lumos

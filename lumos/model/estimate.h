@@ -40,6 +40,12 @@ struct Estimate {
 /// The estimate of a valid job. Errors (kUsage): the cluster is too small for the job.
 Result<Estimate> estimate(const Job& job, const Cluster& cluster);
 
+/// A time that no estimate of this job is below, without walking the pipeline: its cost does not depend on the number
+/// of micro-batches. A step is max over stages of (end + exposed reduction), then max of (optimizer + gather), then the
+/// host's share; all terms but the ends are computed as estimate() does, and the ends are replaced by
+/// pipeline_end_bounds_us, each of which is proven to be no larger. A maximum and a sum grow with their terms.
+double step_lower_bound_ms(const Job& job, const Cluster& cluster);
+
 /// Forward and backward pass of one micro-batch through one layer, the embedding and the head. Backward contains what
 /// is recomputed.
 struct PassTimes {

@@ -139,4 +139,32 @@ std::vector<StageRun> run_pipeline(const PipelineTimes& times) {
   return runs;
 }
 
+std::vector<double> pipeline_end_bounds_us(const PipelineTimes& times) {
+  constexpr double kRounding = 1 - 1e-9;
+  const size_t num_stages = static_cast<size_t>(times.num_stages), num_chunks = static_cast<size_t>(times.num_chunks);
+  const double microbatches = static_cast<double>(times.num_microbatches);
+  std::vector<double> last_pass_us(num_stages);
+  double start_us = 0;
+  for (size_t i = 0; i < num_stages; ++i) {
+    double passes_us = 0;
+    for (size_t chunk = 0; chunk < num_chunks; ++chunk) {
+      passes_us += times.forward_us[i * num_chunks + chunk] + times.backward_us[i * num_chunks + chunk];
+    }
+    double messages = 0;
+    if (times.message_blocks_sender && num_stages > 1) {
+      const double forward = static_cast<double>(num_chunks) - (i + 1 == num_stages ? 1 : 0);
+      const double backward = static_cast<double>(num_chunks) - (i == 0 ? 1 : 0);
+      messages = microbatches * (forward + backward) - (i > 0 ? 1 : 0);
+    }
+    last_pass_us[i] = start_us + microbatches * passes_us + messages * times.message_us;
+    start_us += times.forward_us[i * num_chunks] + times.message_us;
+  }
+  for (size_t i = num_stages - 1; i > 0; --i) {
+    const double after_us = last_pass_us[i] + times.message_us + times.backward_us[(i - 1) * num_chunks];
+    last_pass_us[i - 1] = std::max(last_pass_us[i - 1], after_us);
+  }
+  for (double& end_us : last_pass_us) end_us *= kRounding;
+  return last_pass_us;
+}
+
 }  // namespace lumos

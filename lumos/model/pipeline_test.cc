@@ -84,5 +84,26 @@ RC_GTEST_PROP(Pipeline, TimeOnAStageIsBusySendingOrWaiting, ()) {
   }
 }
 
+RC_GTEST_PROP(Pipeline, NoStageEndsBeforeItsBound, ()) {
+  const int64_t stages = *rc::gen::inRange(1, 7), chunks = stages > 1 ? *rc::gen::inRange(1, 4) : 1;
+  PipelineTimes times = equal_stages(schedule_of(chunks), stages, chunks, stages * *rc::gen::inRange(1, 5));
+  times.message_us = *rc::gen::inRange(0, 40);
+  times.message_blocks_sender = *rc::gen::arbitrary<bool>();
+  for (double& us : times.forward_us) us = *rc::gen::inRange(0, 1000) / 7.0;
+  for (double& us : times.backward_us) us = *rc::gen::inRange(0, 1000) / 7.0;
+  const std::vector<StageRun> runs = run_pipeline(times);
+  const std::vector<double> bounds_us = pipeline_end_bounds_us(times);
+  for (size_t i = 0; i < runs.size(); ++i) RC_ASSERT(bounds_us[i] <= runs[i].end_us);
+}
+
+TEST(Pipeline, TheBoundOfEqualStagesWithoutMessagesIsTheirTime) {
+  for (int64_t chunks : {1, 3}) {
+    const PipelineSchedule schedule =
+        chunks > 1 ? PipelineSchedule::kInterleaved : PipelineSchedule::kOneForwardOneBackward;
+    const PipelineTimes times = equal_stages(schedule, 4, chunks, 8);
+    EXPECT_NEAR(pipeline_end_bounds_us(times)[0], span_us(run_pipeline(times)), 1e-6 * span_us(run_pipeline(times)));
+  }
+}
+
 }  // namespace
 }  // namespace lumos

@@ -1,0 +1,63 @@
+#include "lumos/search/configuration.h"
+
+#include <algorithm>
+
+#include "lumos/base/parallel.h"
+#include "lumos/model/estimate.h"
+#include "lumos/model/memory.h"
+
+namespace lumos {
+namespace {
+
+/// FNV-1a, 64 bits: the same on every machine, which std::hash is not.
+class Hash {
+ public:
+  void add(std::string_view text) {
+    for (const char c : text) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    value_ = (value_ ^ 0xff) * 0x100000001b3;  // no text contains this byte, so neighbours cannot be confused
+  }
+  std::string text() const { return fmt::format("{:016x}", value_); }
+
+ private:
+  uint64_t value_ = 0xcbf29ce484222325;
+};
+
+Configuration make_configuration(const Job& job, const Cluster& cluster, std::string_view context) {
+  Configuration configuration;
+  configuration.job = job;
+  configuration.id = config_id(job, context);
+  const std::vector<StageMemory> memory = stage_memory(job);
+  for (const StageMemory& stage : memory)
+    configuration.peak_gib = std::max(configuration.peak_gib, stage.peak() / kGib);
+  configuration.fits = memory_shortage(memory, cluster).empty();
+  configuration.bound_ms = step_lower_bound_ms(job, cluster);
+  return configuration;
+}
+
+}  // namespace
+
+std::string config_id(const Job& job, std::string_view context) {
+  Hash hash;
+  hash.add(context);
+  for (const auto& [name, value] : job_settings(job)) {
+    hash.add(name);
+    hash.add(value);
+  }
+  return hash.text();
+}
+
+std::string search_context(const Cluster& cluster) {
+  Cluster priceless = cluster;
+  priceless.price_per_gpu_hour = 0;
+  return cluster_to_toml(priceless);
+}
+
+std::vector<Configuration> make_configurations(const std::vector<Job>& jobs, const Cluster& cluster, int threads) {
+  const std::string context = search_context(cluster);
+  std::vector<Configuration> configurations(jobs.size());
+  parallel_for(jobs.size(), threads,
+               [&](size_t i) { configurations[i] = make_configuration(jobs[i], cluster, context); });
+  return configurations;
+}
+
+}  // namespace lumos

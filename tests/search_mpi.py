@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""A search by four ranks gives what one process gives. usage: tests/search_mpi.py LUMOS LUMOS_MPI"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+SEARCH = ["search", "--job", "gpt3-15b", "--cluster", "dgx-h100", "--gpus", "64", "--set", "global_batch_size=256", "--threads", "1"]
+MPIRUN = ["mpirun", "--oversubscribe", "-n", "4"]
+
+
+def answer(words, folder):
+    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", TMPDIR=folder)
+    return subprocess.run(words, check=True, capture_output=True, text=True, env=environment, stdin=subprocess.DEVNULL).stdout
+
+
+def main():
+    lumos, lumos_mpi = map(os.path.abspath, sys.argv[1:3])
+    with tempfile.TemporaryDirectory(prefix="lumos-mpi-") as folder:
+        one = json.loads(answer([lumos, *SEARCH, "--json"], folder))
+        many = json.loads(answer([*MPIRUN, lumos_mpi, *SEARCH, "--json"], folder))
+        assert many["configurations"] and many["configurations"] == one["configurations"]
+        # Everything the answer needs came from the ranks, and all of it is in the file.
+        assert many["counts"]["from_results_file"] == many["counts"]["evaluated"], many["counts"]
+        results = [os.path.join(folder, name) for name in ("one.jsonl", "many.jsonl")]
+        answer([lumos, *SEARCH, "--exhaustive", "--results", results[0]], folder)
+        answer([*MPIRUN, lumos_mpi, *SEARCH, "--exhaustive", "--results", results[1]], folder)
+        lines = [open(path, encoding="utf-8").read().splitlines() for path in results]
+        assert sorted(lines[0]) == lines[1]
+        assert sorted(os.listdir(folder)) == ["many.jsonl", "one.jsonl"], os.listdir(folder)
+    print(f"{len(lines[0])} configurations: the same by four ranks as by one process")
+
+
+main()
