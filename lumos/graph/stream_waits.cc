@@ -37,6 +37,7 @@ struct Record {
   uint32_t call = 0;  // the record call, or the launch itself where no record is seen
   Point point;
   bool awaited = false;
+  bool settled = false;  // the host has waited for the device since: meant only where nothing newer can be
 };
 
 struct Pending {
@@ -111,8 +112,8 @@ class StreamMachine {
       } else if (host_.calls[c].kind == CallKind::kWait) {
         wait(c);
       } else if (host_.calls[c].kind == CallKind::kDeviceSync) {
-        // Everything before is done: a later wait for it would hold nothing.
-        for (Record& r : outstanding_) r.awaited = true;
+        // Everything before is done: a later wait for it holds nothing more, though the program may still make it.
+        for (Record& r : outstanding_) r.settled = true;
       }
     }
     return std::move(edges_);
@@ -268,7 +269,7 @@ class StreamMachine {
     int deepest = -1;
     for (uint32_t i = 0; i < outstanding_.size(); ++i) {
       const Record& r = outstanding_[i];
-      if (r.awaited || r.point.stream == waiter) continue;
+      if (r.awaited || r.settled || r.point.stream == waiter) continue;
       const int depth = r.call == last_launch ? INT32_MAX : common_depth(r.call);
       // Of points equally near in structure a collective is waited for in the order of launches, an event recorded on a
       // compute stream right after it was recorded.
@@ -281,6 +282,11 @@ class StreamMachine {
       uint32_t* of_stream = &readings_[kFirstStream + kReadingsPerStream * r.point.stream];
       if (of_stream[0] == kNoIndex) of_stream[0] = i;
       of_stream[1] = i;
+    }
+    if (readings_[kNewest] != kNoIndex) return;
+    for (uint32_t i = 0; i < outstanding_.size(); ++i) {
+      const Record& r = outstanding_[i];
+      if (!r.awaited && r.point.stream != waiter) readings_[kStructure] = readings_[kOldest] = readings_[kNewest] = i;
     }
   }
 
