@@ -25,7 +25,7 @@ constexpr double kLargestCoefficient = 0.75;
 struct Work {
   uint32_t rank;
   uint32_t name;
-  int64_t size;
+  uint64_t size;
   uint32_t task;
   LoadClass load;
   auto group() const { return std::tie(rank, name, size); }
@@ -40,13 +40,20 @@ LoadClass load_class(const EventTable& table, uint32_t row, TaskKind kind) {
   return matrix ? LoadClass::kMatrix : LoadClass::kMemory;
 }
 
-int64_t size_of(const EventTable& table, uint32_t row) {
-  if (const CollectiveDetail* c = table.collective_detail(row)) return c->in_elements * 31 + c->out_elements;
+// A hash of what makes two works of one name equal: unsigned, since it may wrap.
+uint64_t size_of(const EventTable& table, uint32_t row) {
+  uint64_t size = 0;
+  auto mix = [&](int64_t value) { size = size * 65599 + static_cast<uint64_t>(value); };
+  if (const CollectiveDetail* c = table.collective_detail(row)) {
+    mix(c->in_elements);
+    mix(c->out_elements);
+    return size;
+  }
   const GpuDetail* d = table.gpu_detail(row);
   if (!d) return 0;
-  int64_t size = d->bytes;
-  for (int32_t g : d->grid) size = size * 65599 + g;
-  for (int32_t b : d->block) size = size * 65599 + b;
+  mix(d->bytes);
+  for (int32_t g : d->grid) mix(g);
+  for (int32_t b : d->block) mix(b);
   return size;
 }
 
