@@ -76,8 +76,7 @@ RC_GTEST_PROP(LinkedJob, TransfersAreWhatTheyWereMadeToBe, ()) {
   const LinkedJob job = any_job(shape);
   for (size_t k = 0; k < job.matches.kernels.size(); ++k) {
     RC_ASSERT(job.transfers.source[k] == TransferSource::kMeasured);
-    // How late kernels notice the end is itself read off their scatter, to a tenth of it.
-    RC_ASSERT(std::abs(job.transfers.transfer_ns[k] - shape.transfer_ns) <= shape.jitter_ns + shape.jitter_ns / 10);
+    RC_ASSERT(std::abs(job.transfers.transfer_ns[k] - shape.transfer_ns) <= shape.jitter_ns);
     RC_ASSERT(job.transfers.hidden_ns[k] == 0);
   }
 }
