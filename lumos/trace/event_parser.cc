@@ -92,7 +92,7 @@ uint64_t hash_of(const OpDetail& detail) {
   return mix_hash(mix_hash(hash, static_cast<uint64_t>(detail.sequence)), detail.collective);
 }
 
-void EventParser::parse(const Block& block, ParsedBlock& out) {
+void EventParser::parse(const TextBlock& block, ParsedBlock& out) {
   block_ = &block;
   out_ = &out;
   out.clear();

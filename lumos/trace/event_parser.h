@@ -73,7 +73,7 @@ uint64_t hash_of(const OpDetail& detail);
 class EventParser {
  public:
   /// Fills `out` from `block`, which must stay as long as `out` is used.
-  void parse(const Block& block, ParsedBlock& out);
+  void parse(const TextBlock& block, ParsedBlock& out);
 
  private:
   bool parse_slice(std::string_view slice, bool is_whole);
@@ -97,7 +97,7 @@ class EventParser {
   uint32_t lane(bool is_gpu, std::string_view pid, std::string_view tid);
   uint64_t offset_of(std::string_view text) const;
 
-  const Block* block_ = nullptr;
+  const TextBlock* block_ = nullptr;
   ParsedBlock* out_ = nullptr;
   uint64_t repaired_offset_ = 0;  // where the event stands that is being read from its repaired copy
   EventFields fields_;

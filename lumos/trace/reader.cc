@@ -56,7 +56,7 @@ class Pipeline {
   enum class Stage : uint8_t { kSplit, kParsing, kParsed };
 
   struct Work {
-    Block block;
+    TextBlock block;
     ParsedBlock parsed;
     Stage stage = Stage::kSplit;
     double progress = 1;
@@ -194,7 +194,7 @@ Result<EventTable> read_trace_bytes(std::string_view bytes, const std::string& l
 
 Result<bool> looks_like_trace(const std::string& path) {
   Splitter splitter(TRY(ByteSource::open(path)), kReadBlockBytes);
-  Block block;
+  TextBlock block;
   if (!TRY(splitter.next(block))) return splitter.info().is_truncated;
   // Any list of objects is a bare array; only events have a phase.
   return !splitter.info().is_array || block.text().find("\"ph\"") != std::string_view::npos;

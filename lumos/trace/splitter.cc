@@ -32,7 +32,7 @@ bool continues_as_list(const char* p, const char* end) {
 
 }  // namespace
 
-void Block::reserve(size_t bytes) {
+void TextBlock::reserve(size_t bytes) {
   if (bytes <= capacity) return;
   auto larger = std::make_unique_for_overwrite<char[]>(bytes);
   if (size > 0) std::memcpy(larger.get(), data.get(), size);
@@ -42,7 +42,7 @@ void Block::reserve(size_t bytes) {
 
 Splitter::Splitter(ByteSource source, size_t block_bytes) : source_(std::move(source)), block_bytes_(block_bytes) {}
 
-Result<bool> Splitter::next(Block& block) {
+Result<bool> Splitter::next(TextBlock& block) {
   block.size = 0;
   block.ends.clear();
   block.is_cut_short = false;
@@ -92,7 +92,7 @@ Result<bool> Splitter::next(Block& block) {
 }
 
 /// Reads until the block holds `size` bytes or the source ends.
-Status Splitter::fill(Block& block, size_t size) {
+Status Splitter::fill(TextBlock& block, size_t size) {
   if (block.size >= size || source_ended_) return {};
   block.reserve(size);
   size_t wanted = size - block.size;
@@ -104,7 +104,7 @@ Status Splitter::fill(Block& block, size_t size) {
 }
 
 /// Walks over all events that the block holds. Returns where the array of events closes, if it does.
-Result<size_t> Splitter::find_array_end(EventScan& scan, Block& block) {
+Result<size_t> Splitter::find_array_end(EventScan& scan, TextBlock& block) {
   for (;;) {
     size_t closing = scan.advance(block.data.get(), block.size, source_ended_, block.ends);
     if (closing == kNowhere || TRY(is_array_end(block, closing))) return closing;
@@ -114,7 +114,7 @@ Result<size_t> Splitter::find_array_end(EventScan& scan, Block& block) {
 
 /// Moves `scan` to the last text behind the known events that looks like an event's beginning, which makes what it
 /// passes over one suspect stretch. False when there is none to pass over.
-bool Splitter::skip_to_last_event(EventScan& scan, Block& block) const {
+bool Splitter::skip_to_last_event(EventScan& scan, TextBlock& block) const {
   const char* end = block.data.get() + block.size;
   const char* begin = block.data.get() + (block.ends.empty() ? 0 : block.ends.back());
   begin = skip_space(begin, end);
@@ -131,7 +131,7 @@ bool Splitter::skip_to_last_event(EventScan& scan, Block& block) const {
 }
 
 /// Whether the unmatched bracket at `position` closes the array of events, rather than being part of some damage.
-Result<bool> Splitter::is_array_end(Block& block, size_t position) {
+Result<bool> Splitter::is_array_end(TextBlock& block, size_t position) {
   if (block.data[position] != ']') return false;
   for (;;) {
     const char* end = block.data.get() + block.size;
@@ -146,7 +146,7 @@ Result<bool> Splitter::is_array_end(Block& block, size_t position) {
 
 /// Where to end a full block: behind an event that another follows. Without one the track is lost, or one event is
 /// longer than the block: then at the last text that looks like an event's beginning. 0: read on.
-size_t Splitter::choose_cut(Block& block) const {
+size_t Splitter::choose_cut(TextBlock& block) const {
   const char* begin = block.data.get();
   const char* end = begin + block.size;
   for (size_t i = block.ends.size(); i > 0; --i) {
@@ -164,7 +164,7 @@ size_t Splitter::choose_cut(Block& block) const {
 }
 
 /// Puts what lies behind `from` back, for the next block or the metadata.
-void Splitter::return_rest(Block& block, size_t from) {
+void Splitter::return_rest(TextBlock& block, size_t from) {
   window_.assign(block.data.get() + from, block.size - from);
   at_ = 0;
   window_offset_ = block.offset + from;

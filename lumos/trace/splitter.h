@@ -19,7 +19,7 @@
 namespace lumos {
 
 /// A stretch of the traceEvents array that holds whole events, separated by commas.
-struct Block {
+struct TextBlock {
   std::unique_ptr<char[]> data;
   size_t capacity = 0;
   size_t size = 0;
@@ -50,7 +50,7 @@ class Splitter {
 
   /// Fills `block` with the next events; false when the document has ended. Reuses the memory of `block`.
   /// Errors: kUnreadable, from the source.
-  Result<bool> next(Block& block);
+  Result<bool> next(TextBlock& block);
 
   const DocumentInfo& info() const { return info_; }
   const ByteSource& source() const { return source_; }
@@ -70,12 +70,12 @@ class Splitter {
   Status finish();
 
   // Among the events.
-  Status fill(Block& block, size_t size);
-  Result<size_t> find_array_end(EventScan& scan, Block& block);
-  bool skip_to_last_event(EventScan& scan, Block& block) const;
-  Result<bool> is_array_end(Block& block, size_t position);
-  size_t choose_cut(Block& block) const;
-  void return_rest(Block& block, size_t from);
+  Status fill(TextBlock& block, size_t size);
+  Result<size_t> find_array_end(EventScan& scan, TextBlock& block);
+  bool skip_to_last_event(EventScan& scan, TextBlock& block) const;
+  Result<bool> is_array_end(TextBlock& block, size_t position);
+  size_t choose_cut(TextBlock& block) const;
+  void return_rest(TextBlock& block, size_t from);
 
   ByteSource source_;
   size_t block_bytes_;

@@ -14,7 +14,7 @@ Split split(const std::string& text, size_t block_bytes) {
   auto source = ByteSource::of_memory(text);
   CHECK(source.has_value());
   Splitter splitter(std::move(*source), block_bytes);
-  Block block;
+  TextBlock block;
   Split out;
   for (;;) {
     auto more = splitter.next(block);
