@@ -96,8 +96,12 @@ Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Ne
       errors[i] = plan.error();
       return;
     }
-    const ExecGraph graph = lower(recovery.program, *plan, durations);
-    figures[i] = mean_figures(graph, simulate(graph));
+    const Result<ExecGraph> graph = lower(recovery.program, *plan, durations);
+    if (!graph) {
+      errors[i] = graph.error();
+      return;
+    }
+    figures[i] = mean_figures(*graph, simulate(*graph));
   });
   for (const std::optional<Error>& error : errors)
     if (error) return tl::unexpected<Error>(*error);
@@ -105,6 +109,8 @@ Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Ne
 }
 
 }  // namespace
+
+Status can_forecast(const Job& base, const Job& target) { return check_changes(base, target); }
 
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options) {
   TRY_STATUS(check_changes(recovery.job, target));

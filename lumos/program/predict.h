@@ -39,6 +39,9 @@ struct JobForecast {
   std::vector<std::string> warnings;
 };
 
+/// Whether forecast() can predict `target` from traces of `base`; the error (kUsage) says what no trace shows.
+Status can_forecast(const Job& base, const Job& target);
+
 /// Predicts the step of `target` from the traced job. Errors: kUsage for what cannot be lowered yet or is impossible.
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options);
 
