@@ -5,7 +5,7 @@ NINJA = ninja -C $(BUILD)
 # Data outside the repository: public traces and measurements that some tests and tables read.
 export LUMOS_DATA ?= $(abspath ../shared)
 
-.PHONY: build demo test test-browser dist accuracy bench format check sanitize fuzz docs golden clean
+.PHONY: build demo test test-browser test-cluster dist accuracy bench format check sanitize fuzz docs golden clean
 
 build:
 	@scripts/install-deps build
@@ -26,6 +26,11 @@ test:
 test-browser: build
 	@scripts/install-deps browser || true
 	@scripts/test-browser $(BUILD)/lumos
+
+# The recipes of docs/cluster.md on a Slurm of one node, started for it; skipped with a word where there is none.
+test-cluster: build
+	@scripts/install-deps cluster || true
+	@scripts/test-cluster $(BUILD)/lumos
 
 # A relocatable archive: dist/lumos-VERSION-linux-ARCH.tar.gz.
 dist:
