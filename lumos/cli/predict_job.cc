@@ -6,6 +6,7 @@
 #include "lumos/graph/build.h"
 #include "lumos/model/job_file.h"
 #include "lumos/program/predict.h"
+#include "lumos/sim/simulate.h"
 
 namespace lumos {
 
@@ -83,6 +84,12 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   result.warnings.insert(result.warnings.end(), forecast.warnings.begin(), forecast.warnings.end());
   const auto& devices = graphs.front().ranks.front().table->info.devices;
   result.job = job_figures(target, result.predicted_ms, devices.empty() ? std::string_view{} : devices.front().name);
+  // What the GPUs do in the predicted step is read off one of its simulations.
+  std::vector<TaskOrigin> origins;
+  const ExecGraph changed = TRY(forecast_graph(recovery, target, options, forecast.retiming, &origins));
+  const Timeline timeline = simulate(changed);
+  result.work = work_use(changed, timeline, work_source(recovery, std::move(origins)));
+  result.curves = rank_curves(changed, timeline);
   return result;
 }
 

@@ -127,6 +127,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
   out.changed = TRY(run_seeds(recovery, target, out.network, retiming, options, options.seeds));
+  out.retiming = retiming;
   if (out.network.fabric.observations == 0)
     out.warnings.push_back(
         "no traced transfer leaves its node: the network between nodes is a default, not a measurement");
@@ -136,10 +137,11 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   return out;
 }
 
-Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options) {
+Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options,
+                                 const RetimeOptions& retiming, std::vector<TaskOrigin>* origins) {
   TRY_STATUS(check_changes(recovery.job, target));
   const LowerPlan plan = TRY(plan_step(recovery, target, recovery.network, options.first_seed));
-  return lower(recovery.program, plan, retime(recovery, target, recovery.network, {}));
+  return lower(recovery.program, plan, retime(recovery, target, recovery.network, retiming), origins);
 }
 
 }  // namespace lumos

@@ -10,6 +10,7 @@
 #include "lumos/model/job.h"
 #include "lumos/program/network.h"
 #include "lumos/program/plan.h"
+#include "lumos/program/retime.h"
 #include "lumos/program/step_figures.h"
 #include "lumos/sim/timeline.h"
 
@@ -35,7 +36,8 @@ struct JobForecast {
   double measured_ms = 0;  ///< of the traces: mean step over ranks and whole steps
   Forecast unchanged;      ///< the traced job, recovered and lowered like the changed one
   Forecast changed;
-  Network network;  ///< as fitted
+  Network network;         ///< as fitted
+  RetimeOptions retiming;  ///< of the changed job
   std::vector<std::string> warnings;
 };
 
@@ -45,7 +47,9 @@ Status can_forecast(const Job& base, const Job& target);
 /// Predicts the step of `target` from the traced job. Errors: kUsage for what cannot be lowered yet or is impossible.
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options);
 
-/// One seed of the changed job as a graph, to be written out as a trace.
-Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options);
+/// One seed of the changed job as a graph, to be looked into or written out as a trace; `retiming` is that of the
+/// forecast. `origins`: see lower().
+Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options,
+                                 const RetimeOptions& retiming = {}, std::vector<TaskOrigin>* origins = nullptr);
 
 }  // namespace lumos
