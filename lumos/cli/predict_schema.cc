@@ -41,7 +41,7 @@ const std::string_view kPredictSchema = R"json({
         "run_ms": {"type": "number"},
         "work": {
           "type": "object",
-          "description": "what the GPUs do in the step; with --job of one of the seeds",
+          "description": "what the GPUs do in the step",
           "required": ["families", "collectives", "templates"],
           "properties": {
             "families": {"$ref": "#/$defs/shares"},
@@ -101,7 +101,7 @@ const std::string_view kPredictSchema = R"json({
         "properties": {
           "name": {"type": "string"},
           "ms": {"type": "number", "description": "kernels, copies and transfers"},
-          "wait_ms": {"type": "number", "description": "communication kernels that wait for other ranks"}
+          "wait_ms": {"type": "number", "description": "communication kernels that wait for ranks that are simulated too; with --job, waiting within folded groups is in ms"}
         }
       }
     }

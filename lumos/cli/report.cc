@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "lumos/base/file.h"
-#include "lumos/base/json_value.h"
 #include "lumos/cli/find_step.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/page.h"
+#include "lumos/report/prediction_file.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
@@ -25,19 +25,13 @@ struct ReportArguments {
   int64_t step = -1;
 };
 
-/// What `lumos predict --json` printed.
-Result<PageComparison> read_prediction(const std::string& path, const std::string& text) {
-  const Value root = TRY(parse_json(text, path));
-  const ValueView predicted = ValueView(root, path).at("predicted");
-  const ValueView breakdown = predicted.at("breakdown");
+PageComparison as_comparison(Prediction prediction) {
   PageComparison comparison;
   comparison.name = "predicted";
-  comparison.source = path;
-  comparison.step_ms = TRY(predicted.at("step_ms").as_double());
-  comparison.breakdown.exposed_compute = TRY(breakdown.at("exposed_compute_ms").as_double());
-  comparison.breakdown.overlapped = TRY(breakdown.at("overlapped_ms").as_double());
-  comparison.breakdown.exposed_comm = TRY(breakdown.at("exposed_comm_ms").as_double());
-  comparison.breakdown.other = TRY(breakdown.at("other_ms").as_double());
+  comparison.source = prediction.file;
+  comparison.step_ms = prediction.step_ms;
+  comparison.breakdown = prediction.breakdown;
+  comparison.curves = std::move(prediction.curves);
   return comparison;
 }
 
@@ -65,7 +59,7 @@ Result<PageComparison> compare(const ReportArguments& arguments, const ExecGraph
   const auto size_bytes = std::filesystem::file_size(arguments.against, error);
   if (!error && size_bytes <= kLargestPrediction) {
     const std::string text = TRY(read_file(arguments.against));
-    if (text.find("\"lumos.predict.v") != std::string::npos) return read_prediction(arguments.against, text);
+    if (is_prediction(text)) return as_comparison(TRY(read_prediction(text, arguments.against)));
   }
   return compare_with_run(arguments, graph, console);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,17 +11,26 @@
 #include "lumos/model/job.h"
 #include "lumos/program/network.h"
 #include "lumos/program/plan.h"
-#include "lumos/program/retime.h"
 #include "lumos/program/step_figures.h"
 #include "lumos/sim/timeline.h"
 
 namespace lumos {
+
+/// One simulation of the changed job, and the row that each task came from.
+struct ForecastRun {
+  const ExecGraph& graph;
+  const Timeline& timeline;
+  const std::vector<TaskOrigin>& origins;
+};
 
 struct ForecastOptions {
   int seeds = 8;  ///< simulations to average over; each draws its own repetitions
   uint64_t first_seed = 0;
   int threads = 0;          ///< 0: the processors of this machine; the result does not depend on it
   bool variability = true;  ///< false: waiting for the slowest member does not change with the number of members
+  /// Shown every simulation that the prediction of the changed job averages over, by the number of its seed from 0.
+  /// Called from several threads at once.
+  std::function<void(size_t, const ForecastRun&)> look;
 };
 
 /// Mean over the seeds, and their spread.
@@ -36,8 +46,7 @@ struct JobForecast {
   double measured_ms = 0;  ///< of the traces: mean step over ranks and whole steps
   Forecast unchanged;      ///< the traced job, recovered and lowered like the changed one
   Forecast changed;
-  Network network;         ///< as fitted
-  RetimeOptions retiming;  ///< of the changed job
+  Network network;  ///< as fitted
   std::vector<std::string> warnings;
 };
 
@@ -47,9 +56,7 @@ Status can_forecast(const Job& base, const Job& target);
 /// Predicts the step of `target` from the traced job. Errors: kUsage for what cannot be lowered yet or is impossible.
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options);
 
-/// One seed of the changed job as a graph, to be looked into or written out as a trace; `retiming` is that of the
-/// forecast. `origins`: see lower().
-Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options,
-                                 const RetimeOptions& retiming = {}, std::vector<TaskOrigin>* origins = nullptr);
+/// One seed of the changed job as a graph, to be written out as a trace.
+Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options);
 
 }  // namespace lumos

@@ -9,6 +9,7 @@
 
 #include "lumos/graph/job.h"
 #include "lumos/report/diff.h"
+#include "lumos/report/rank_curve.h"
 #include "lumos/report/replay_result.h"
 #include "lumos/sim/timeline.h"
 
@@ -21,6 +22,7 @@ struct PageComparison {
   double step_ms = 0;     ///< mean step
   BreakdownMs breakdown;  ///< sums to step_ms
   std::optional<Diff> diff;
+  std::vector<RankCurve> curves;  ///< utilisation of its ranks; empty where it does not tell
 };
 
 struct PageInput {

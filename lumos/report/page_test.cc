@@ -58,7 +58,7 @@ TEST(Page, ShowsTheNumbersOfTheReplay) {
 
 TEST(Page, PutsAComparisonBesideTheRun) {
   const Made made;
-  PageComparison comparison{"<predicted>", "prediction.json", 12.5, {10, 1, 1, 0.5}, std::nullopt};
+  PageComparison comparison{"<predicted>", "prediction.json", 12.5, {10, 1, 1, 0.5}, std::nullopt, {}};
   const std::string page = report_page({made.job, made.timeline, made.result, 0, 0, comparison, 1});
   EXPECT_NE(page.find("<th scope=\"row\">&lt;predicted&gt;</th><td><data value=\"10\">"), std::string::npos);
   EXPECT_TRUE(is_balanced(page));

@@ -49,8 +49,8 @@ struct PredictResult {
   BreakdownMs base;
   BreakdownMs breakdown;
   double kernel_ms = 0;           ///< compute kernels and copies, per step and rank
-  WorkUse work;                   ///< of the predicted step; of one seed where there are several
-  std::vector<RankCurve> curves;  ///< likewise
+  WorkUse work;                   ///< of the predicted step
+  std::vector<RankCurve> curves;  ///< likewise, by rank
   double base_unprofiled_ms = 0;  ///< simulated without what the profiler itself cost the CPU
   double predicted_unprofiled_ms = 0;
   /// Per step, from the first chosen step's start to the last one's end: what a run takes when steps overlap.

@@ -1,6 +1,8 @@
 #include "lumos/report/rank_curve.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "lumos/report/steps.h"
 
@@ -30,6 +32,15 @@ std::vector<BusyInterval> gpu_intervals(const ExecGraph& graph, const Timeline& 
   return intervals;
 }
 
+/// Adds `curve` to `sum`, whose intervals are a whole number of times as long.
+void add_curve(const Utilisation& curve, Utilisation& sum) {
+  const auto times = static_cast<size_t>(sum.interval_ns / curve.interval_ns);
+  for (size_t i = 0; i < curve.busy.size(); ++i) {
+    if (sum.busy.size() <= i / times) sum.busy.resize(i / times + 1, 0);
+    sum.busy[i / times] += curve.busy[i] / static_cast<double>(times);
+  }
+}
+
 }  // namespace
 
 std::vector<RankCurve> rank_curves(const ExecGraph& graph, const Timeline& timeline) {
@@ -43,6 +54,32 @@ std::vector<RankCurve> rank_curves(const ExecGraph& graph, const Timeline& timel
     const int64_t interval_ns = kUtilisationIntervalNs * std::max<int64_t>(1, times);
     curves.push_back(
         {rank.rank, window.length_ns(), utilisation(gpu_intervals(graph, timeline, rank), window, interval_ns)});
+  }
+  return curves;
+}
+
+std::vector<RankCurve> mean_curves(const std::vector<std::vector<RankCurve>>& runs) {
+  int64_t interval_ns = 0;
+  for (const std::vector<RankCurve>& run : runs) {
+    for (const RankCurve& curve : run) interval_ns = std::max(interval_ns, curve.curve.interval_ns);
+  }
+  std::map<int32_t, std::pair<RankCurve, double>> sums;  // with the number of runs
+  for (const std::vector<RankCurve>& run : runs) {
+    for (const RankCurve& curve : run) {
+      auto& [sum, count] = sums[curve.rank];
+      sum.rank = curve.rank;
+      sum.length_ns += curve.length_ns;
+      sum.curve.interval_ns = interval_ns;
+      add_curve(curve.curve, sum.curve);
+      ++count;
+    }
+  }
+  std::vector<RankCurve> curves;
+  for (auto& [rank, entry] : sums) {
+    auto& [sum, count] = entry;
+    sum.length_ns = static_cast<int64_t>(static_cast<double>(sum.length_ns) / count);
+    for (double& share : sum.curve.busy) share /= count;
+    curves.push_back(std::move(sum));
   }
   return curves;
 }

@@ -22,6 +22,9 @@ struct RankCurve {
 /// hundred of these.
 std::vector<RankCurve> rank_curves(const ExecGraph& graph, const Timeline& timeline);
 
+/// Mean over several runs of one job, point by point, by rank: what has ended counts as idle.
+std::vector<RankCurve> mean_curves(const std::vector<std::vector<RankCurve>>& runs);
+
 /// [{"rank", "step_ms", "interval_ms", "busy_pct": [...]}]
 void write_rank_curves(JsonWriter& json, const std::vector<RankCurve>& curves);
 

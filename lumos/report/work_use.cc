@@ -58,8 +58,9 @@ int64_t arrival_ns(const ExecGraph& graph, const Timeline& timeline, uint32_t ta
 
 class Reader {
  public:
-  Reader(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source)
-      : graph_(graph), timeline_(timeline), source_(source), names_(source.tables.size()) {}
+  Reader(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source,
+         const std::vector<TaskOrigin>& origins)
+      : graph_(graph), timeline_(timeline), source_(source), origins_(origins), names_(source.tables.size()) {}
 
   void read(const RankTasks& rank, const std::vector<Window>& windows, double ms_per_ns) {
     for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
@@ -71,7 +72,7 @@ class Reader {
       if (std::none_of(windows.begin(), windows.end(), inside)) continue;
       const double ms = ms_per_ns * static_cast<double>(timeline_.end_ns[task] - timeline_.start_ns[task]);
       const double wait_ms = ms_per_ns * static_cast<double>(std::max<int64_t>(0, timeline_.start_ns[task] - from_ns));
-      const TaskOrigin& origin = source_.origins[task];
+      const TaskOrigin& origin = origins_[task];
       if (origin.row == kNoIndex) continue;
       const RowTemplate part = source_.templates[origin.rank][origin.row];
       for (WorkShare* share : {&(transfer ? collectives_ : families_).at(name_of(origin, transfer)),
@@ -99,15 +100,17 @@ class Reader {
   const ExecGraph& graph_;
   const Timeline& timeline_;
   const WorkSource& source_;
+  const std::vector<TaskOrigin>& origins_;
   std::vector<std::unordered_map<uint64_t, std::string>> names_;
   Sums families_, collectives_, templates_;
 };
 
 template <class WindowOf>
-WorkUse read_all(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source, WindowOf window_of) {
+WorkUse read_all(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source,
+                 const std::vector<TaskOrigin>& origins, WindowOf window_of) {
   const auto ranks = std::count_if(graph.ranks.begin(), graph.ranks.end(),
                                    [](const RankTasks& rank) { return !chosen_steps(rank).empty(); });
-  Reader reader(graph, timeline, source);
+  Reader reader(graph, timeline, source, origins);
   for (const RankTasks& rank : graph.ranks) {
     std::vector<Window> windows;
     for (uint32_t step : chosen_steps(rank)) windows.push_back(window_of(rank, rank.steps[step]));
@@ -115,6 +118,16 @@ WorkUse read_all(const ExecGraph& graph, const Timeline& timeline, const WorkSou
     reader.read(rank, windows, 1e-6 / static_cast<double>(windows.size()) / static_cast<double>(ranks));
   }
   return reader.take();
+}
+
+/// Every task of a graph that was built from traces comes from a row of its own rank.
+std::vector<TaskOrigin> own_rows(const ExecGraph& graph) {
+  std::vector<TaskOrigin> origins(graph.size());
+  for (uint32_t r = 0; r < graph.ranks.size(); ++r) {
+    const RankTasks& rank = graph.ranks[r];
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) origins[task] = {r, graph.event[task]};
+  }
+  return origins;
 }
 
 void write_shares(JsonWriter& json, std::string_view key, const std::vector<WorkShare>& shares) {
@@ -130,12 +143,7 @@ void write_shares(JsonWriter& json, std::string_view key, const std::vector<Work
 WorkSource work_source(const ExecGraph& graph, const Job* job, int threads) {
   WorkSource source;
   source.templates.resize(graph.ranks.size());
-  source.origins.resize(graph.size());
-  for (uint32_t r = 0; r < graph.ranks.size(); ++r) {
-    const RankTasks& rank = graph.ranks[r];
-    source.tables.push_back(rank.table.get());
-    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) source.origins[task] = {r, graph.event[task]};
-  }
+  for (const RankTasks& rank : graph.ranks) source.tables.push_back(rank.table.get());
   parallel_for(graph.ranks.size(), threads, [&](size_t r) {
     const EventTable& table = *source.tables[r];
     const RecoverHints hints = job != nullptr ? hints_from_job(*job, graph.ranks[r].rank) : hints_from_groups(table);
@@ -144,9 +152,8 @@ WorkSource work_source(const ExecGraph& graph, const Job* job, int threads) {
   return source;
 }
 
-WorkSource work_source(const Recovery& recovery, std::vector<TaskOrigin> origins) {
+WorkSource work_source(const Recovery& recovery) {
   WorkSource source;
-  source.origins = std::move(origins);
   for (const RankProgram& rank : recovery.program.ranks) {
     source.tables.push_back(rank.table.get());
     source.templates.push_back(row_templates(*rank.table, rank.recovered));
@@ -154,14 +161,34 @@ WorkSource work_source(const Recovery& recovery, std::vector<TaskOrigin> origins
   return source;
 }
 
-WorkUse work_use(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source) {
-  return read_all(graph, timeline, source,
+WorkUse work_use(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source,
+                 const std::vector<TaskOrigin>& origins) {
+  return read_all(graph, timeline, source, origins,
                   [&](const RankTasks&, const Step& step) { return simulated_window(timeline, step); });
 }
 
+WorkUse work_use(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source) {
+  return work_use(graph, timeline, source, own_rows(graph));
+}
+
 WorkUse measured_work_use(const ExecGraph& graph, const WorkSource& source) {
-  return read_all(graph, measured_timeline(graph), source,
+  return read_all(graph, measured_timeline(graph), source, own_rows(graph),
                   [&](const RankTasks& rank, const Step& step) { return measured_window(graph, rank, step); });
+}
+
+WorkUse mean_work(const std::vector<WorkUse>& runs) {
+  const auto mean = [&](std::vector<WorkShare> WorkUse::*part) {
+    Sums sums;
+    for (const WorkUse& run : runs) {
+      for (const WorkShare& share : run.*part) {
+        WorkShare& sum = sums.at(share.name);
+        sum.ms += share.ms / static_cast<double>(runs.size());
+        sum.wait_ms += share.wait_ms / static_cast<double>(runs.size());
+      }
+    }
+    return sums.take();
+  };
+  return {mean(&WorkUse::families), mean(&WorkUse::collectives), mean(&WorkUse::templates)};
 }
 
 void write_work_use(JsonWriter& json, const WorkUse& use) {

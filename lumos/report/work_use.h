@@ -31,22 +31,27 @@ struct WorkUse {
   std::vector<WorkShare> templates;    ///< of all GPU work
 };
 
-/// The rows that the tasks of a graph came from.
+/// What is known of the rows that tasks come from.
 struct WorkSource {
   std::vector<const EventTable*> tables;
   std::vector<std::vector<RowTemplate>> templates;  ///< parallel to tables, one per row
-  std::vector<TaskOrigin> origins;                  ///< one per task, rank being an index into tables
 };
 
 /// Of a graph that was built from traces; with `job`, that its program is recovered with. The graph must outlive it.
 WorkSource work_source(const ExecGraph& graph, const Job* job, int threads);
-/// Of a graph that was lowered from `recovery`, with what lowering said about each task.
-WorkSource work_source(const Recovery& recovery, std::vector<TaskOrigin> origins);
+/// Of graphs that are lowered from `recovery`.
+WorkSource work_source(const Recovery& recovery);
 
-/// GPU tasks that start in their rank's chosen steps.
+/// GPU tasks that start in their rank's chosen steps. `origins`: the rows that the tasks were lowered from, their rank
+/// being an index into `source`.
+WorkUse work_use(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source,
+                 const std::vector<TaskOrigin>& origins);
+/// Of a graph that was built from traces, simulated or as measured.
 WorkUse work_use(const ExecGraph& graph, const Timeline& timeline, const WorkSource& source);
-/// The same as it was measured.
 WorkUse measured_work_use(const ExecGraph& graph, const WorkSource& source);
+
+/// Mean over several runs of one job.
+WorkUse mean_work(const std::vector<WorkUse>& runs);
 
 /// {"families": [{"name", "ms", "wait_ms"}], "collectives": [...], "templates": [...]}
 void write_work_use(JsonWriter& json, const WorkUse& use);
