@@ -49,7 +49,7 @@ Result<PageComparison> compare_with_run(const ReportArguments& arguments, const 
   comparison.source = arguments.against;
   comparison.step_ms = result.measured_ms;
   comparison.breakdown = result.measured;
-  comparison.diff = diff(measured_side(graph, "here"), measured_side(other, arguments.against));
+  comparison.diff = diff(measured_side(graph, "here"), measured_side(other, arguments.against), options.threads);
   return comparison;
 }
 
