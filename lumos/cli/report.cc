@@ -21,6 +21,7 @@ struct ReportArguments {
   ReadArguments read;
   std::string out;
   std::string against;
+  bool no_gains = false;
   int64_t rank = -1;
   int64_t step = -1;
 };
@@ -72,10 +73,15 @@ Status run(const ReportArguments& arguments, Console& console) {
   options.threads = static_cast<int>(arguments.read.threads);
   options.clock_offset_ns = job.clock_offsets_ns();
   const ReplayResult result = replay_result(graph, timeline, options);
-  PageInput input{job, timeline, result, 0, 0, std::nullopt, options.threads};
+  PageInput input{job, timeline, result, 0, 0, std::nullopt, std::nullopt, options.threads};
   input.rank_index = TRY(find_rank(graph, arguments.rank));
   input.step = TRY(find_step(graph, input.rank_index, arguments.step));
   if (!arguments.against.empty()) input.comparison = TRY(compare(arguments, graph, console));
+  if (!arguments.no_gains) {
+    GainsOptions gains;
+    gains.threads = options.threads;
+    input.gains = gains_result(job, gains);
+  }
   return write_file(arguments.out, report_page(input));
 }
 
@@ -88,7 +94,9 @@ Command report_command() {
   command.summary = "Write one HTML file that shows the steps of a job";
   command.description =
       "Shows step times, breakdown and utilisation measured and replayed, the streams of all ranks with what each task "
-      "waited for, the critical path, kernels, collectives, and how far the replay is from the measurement. The file "
+      "waited for, the critical path, kernels, collectives, what would be worth making faster, and how far the replay "
+      "is "
+      "from the measurement. The file "
       "holds all it needs: it opens without a network, and its tables and drawings without script. With --against, "
       "another run or what 'lumos predict --json' printed stands beside it.";
   command.example = "lumos report traces/ --out report.html";
@@ -101,6 +109,8 @@ Command report_command() {
        false,
        {},
        Completion::kFile},
+      {"--no-gains", "", "Leave out the table of gains, which takes most of the time of large jobs",
+       &arguments->no_gains},
       {"--rank", "N", "The rank whose kernels, collectives and critical path are shown; the lowest by default",
        &arguments->rank},
       {"--step", "N", "The step, by the number in its name; the chosen one of median length by default",

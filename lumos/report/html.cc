@@ -51,6 +51,19 @@ std::string html_name(std::string_view name) {
   return fmt::format("<span title=\"{}\">{}</span>", html_escape(name), html_escape(cut));
 }
 
+std::string html_script_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  for (char c : json) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 std::string html_section(const char* id, const char* title, const std::string& body) {
   return fmt::format(
       "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n{2}</section>\n", id, title,

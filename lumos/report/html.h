@@ -21,6 +21,9 @@ std::string html_name(std::string_view name);
 /// Any figure: `shown` with `value` behind it.
 std::string html_data(double value, std::string_view shown);
 
+/// JSON for inside of a script element, which a "<" could end in the wrong place.
+std::string html_script_json(std::string_view json);
+
 /// A part of the page under its heading; `id` is what links lead to.
 std::string html_section(const char* id, const char* title, const std::string& body);
 

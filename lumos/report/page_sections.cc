@@ -66,19 +66,6 @@ std::vector<uint32_t> steps_to_draw(const PageInput& input) {
   return steps;
 }
 
-/// JSON inside of a script element: "<" would end it in the wrong place.
-std::string script_json(const std::string& json) {
-  std::string out;
-  for (char c : json) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 std::string_view cause_class(PathCause cause) {
   switch (cause) {
     case PathCause::kCompute:
@@ -207,40 +194,45 @@ std::string step_times_section(const PageInput& input) {
 }
 
 std::string breakdown_section(const PageInput& input) {
-  struct Run {
-    std::string name;
-    const BreakdownMs* breakdown;
-    double step_ms;
-  };
-  std::vector<Run> runs = {{"measured", &input.result.measured, input.result.measured_ms},
-                           {"replayed", &input.result.replayed, input.result.replayed_ms}};
-  if (input.comparison)
-    runs.push_back({input.comparison->name, &input.comparison->breakdown, input.comparison->step_ms});
-  double longest_ms = 0;
-  for (const Run& run : runs) longest_ms = std::max(longest_ms, run.step_ms);
-  std::string bars;
+  std::vector<RunBreakdown> runs = {{"measured", input.result.measured, input.result.measured_ms},
+                                    {"replayed", input.result.replayed, input.result.replayed_ms}};
+  if (input.comparison) {
+    runs.push_back({input.comparison->name, input.comparison->breakdown, input.comparison->step_ms});
+  }
   HtmlTable table(
       "Milliseconds per step, mean over the ranks",
       {{"run", false}, {"exposed compute"}, {"overlapped"}, {"exposed communication"}, {"other"}, {"step"}});
-  for (const Run& run : runs) {
-    bars += stacked_bar(run.name, html_ms(run.step_ms) + " ms", breakdown_parts(*run.breakdown), longest_ms);
-    table.add({html_escape(run.name), html_ms(run.breakdown->exposed_compute), html_ms(run.breakdown->overlapped),
-               html_ms(run.breakdown->exposed_comm), html_ms(run.breakdown->other), html_ms(run.step_ms)});
+  for (const RunBreakdown& run : runs) {
+    table.add({html_escape(run.name), html_ms(run.breakdown.exposed_compute), html_ms(run.breakdown.overlapped),
+               html_ms(run.breakdown.exposed_comm), html_ms(run.breakdown.other), html_ms(run.step_ms)});
   }
-  bars += legend({{"compute", "exposed compute"},
-                  {"overlapped", "compute and communication at once"},
-                  {"communication", "exposed communication"},
-                  {"other", "neither"}});
-  return html_section("breakdown", "Where the step goes", bars + table.text());
+  return html_section("breakdown", "Where the step goes",
+                      breakdown_chart(runs) +
+                          legend({{"compute", "exposed compute"},
+                                  {"overlapped", "compute and communication at once"},
+                                  {"communication", "exposed communication"},
+                                  {"other", "neither"}}) +
+                          table.text());
 }
 
 std::string utilisation_section(const PageInput& input) {
   const RankTasks& rank = shown_rank(input);
-  const Window measured_step = measured_window(input.graph(), rank, shown_step(input));
-  const Window replayed_step = simulated_window(input.timeline, shown_step(input));
-  const Utilisation measured = utilisation(busy_intervals(*rank.table), measured_step);
-  const Utilisation replayed =
-      utilisation(busy_intervals(replayed_table(input.graph(), input.timeline, input.rank_index)), replayed_step);
+  const Window measured = measured_window(input.graph(), rank, shown_step(input));
+  const Window replayed = simulated_window(input.timeline, shown_step(input));
+  const EventTable table_replayed = replayed_table(input.graph(), input.timeline, input.rank_index);
+  std::vector<RunUtilisation> runs = {
+      {"measured", utilisation(busy_intervals(*rank.table), measured), measured.length_ns()},
+      {"replayed", utilisation(busy_intervals(table_replayed), replayed), replayed.length_ns()}};
+  std::vector<std::pair<std::string_view, std::string_view>> words = {{"measured", "measured, line"},
+                                                                      {"replayed", "replayed, dashed"}};
+  std::string note = ": share of time, per millisecond, in which at least one stream executes";
+  if (input.comparison && !input.comparison->curves.empty()) {
+    const std::vector<RankCurve>& curves = input.comparison->curves;
+    const RankCurve& curve = curves[curve_for(curves, rank.rank, input.rank_index, input.graph().ranks.size())];
+    runs.push_back({"predicted", curve.curve, curve.length_ns});
+    words.emplace_back("predicted", "predicted, dotted");
+    note += fmt::format("; predicted for rank {}", curve.rank);
+  }
   HtmlTable table("Mean utilisation over the chosen steps",
                   {{"rank", false}, {"measured %"}, {"replayed %"}, {"curves apart, points"}});
   for (const RankResult& each : input.result.ranks) {
@@ -248,11 +240,8 @@ std::string utilisation_section(const PageInput& input) {
     table.add({fmt::format("rank {}", each.rank), points(each.utilisation_measured), points(each.utilisation_replayed),
                html_data(each.utilisation_mae, fmt::format("{:.2f}", 100 * each.utilisation_mae))});
   }
-  return html_section(
-      "utilisation", "SM utilisation",
-      shown_note(input, ": share of time, per millisecond, in which at least one stream executes") +
-          utilisation_chart(measured, replayed, std::max(measured_step.length_ns(), replayed_step.length_ns())) +
-          legend({{"measured", "measured, line"}, {"replayed", "replayed, dashed"}}) + table.text());
+  return html_section("utilisation", "SM utilisation",
+                      shown_note(input, note) + utilisation_chart(runs) + legend(words) + table.text());
 }
 
 std::string lanes_section(const PageInput& input) {
@@ -270,7 +259,7 @@ std::string lanes_section(const PageInput& input) {
                  {"communication", "communication"},
                  {"copy", "copies and fills"},
                  {"wait", "waiting for a rank"}});
-  out += "<script type=\"application/json\" id=\"lane-data\">" + script_json(lane_json(full)) + "</script>\n";
+  out += "<script type=\"application/json\" id=\"lane-data\">" + html_script_json(lane_json(full)) + "</script>\n";
   return html_section("lanes", "Streams", out);
 }
 

@@ -84,6 +84,13 @@ std::vector<RankCurve> mean_curves(const std::vector<std::vector<RankCurve>>& ru
   return curves;
 }
 
+size_t curve_for(const std::vector<RankCurve>& curves, int32_t rank, size_t index, size_t ranks) {
+  for (size_t i = 0; i < curves.size(); ++i) {
+    if (curves[i].rank == rank) return i;
+  }
+  return std::min(curves.size() - 1, index * curves.size() / std::max<size_t>(1, ranks));
+}
+
 void write_rank_curves(JsonWriter& json, const std::vector<RankCurve>& curves) {
   json.begin_array();
   for (const RankCurve& curve : curves) {

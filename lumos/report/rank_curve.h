@@ -25,6 +25,10 @@ std::vector<RankCurve> rank_curves(const ExecGraph& graph, const Timeline& timel
 /// Mean over several runs of one job, point by point, by rank: what has ended counts as idle.
 std::vector<RankCurve> mean_curves(const std::vector<std::vector<RankCurve>>& runs);
 
+/// Index of the predicted curve that stands for rank `index` of `ranks`: of the same number, else of the same place
+/// among the stages. `curves` is not empty.
+size_t curve_for(const std::vector<RankCurve>& curves, int32_t rank, size_t index, size_t ranks);
+
 /// [{"rank", "step_ms", "interval_ms", "busy_pct": [...]}]
 void write_rank_curves(JsonWriter& json, const std::vector<RankCurve>& curves);
 

@@ -75,13 +75,6 @@ std::vector<std::string> contradictions(const Prediction& prediction, const Exec
 
 }  // namespace
 
-size_t curve_for(const std::vector<RankCurve>& curves, int32_t rank, size_t index, size_t ranks) {
-  for (size_t i = 0; i < curves.size(); ++i) {
-    if (curves[i].rank == rank) return i;
-  }
-  return std::min(curves.size() - 1, index * curves.size() / std::max<size_t>(1, ranks));
-}
-
 Validation validate(const Prediction& prediction, const LinkedJob& job, int threads) {
   const ExecGraph& graph = job.linked.graph;
   ReplayResultOptions options;

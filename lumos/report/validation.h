@@ -48,10 +48,6 @@ struct Validation {
 /// Holds `prediction` against the measured steps of `job`.
 Validation validate(const Prediction& prediction, const LinkedJob& job, int threads);
 
-/// Index of the predicted curve that stands for rank `index` of `ranks`: of the same number, else of the same place
-/// among the stages. `curves` is not empty.
-size_t curve_for(const std::vector<RankCurve>& curves, int32_t rank, size_t index, size_t ranks);
-
 /// At most 80 columns; at most `limit` lines of each table, the rest summed in one.
 std::string validation_text(const Validation& validation, size_t limit);
 /// One object, schema lumos.validate.v1.
