@@ -21,6 +21,9 @@ const LINES = {
 /** Milliseconds as the tables write them: about four digits. */
 const millis = (ms) => (Math.abs(ms) >= 100 ? ms.toFixed(1) : ms.toPrecision(4)) + " ms";
 
+/** The same for the labels of an axis. */
+const axisMillis = (ms) => +ms.toPrecision(4) + " ms";
+
 const escape = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
 function theme() {
@@ -73,7 +76,7 @@ function barOption(data, colour) {
       },
     },
     grid: { left: 84, right: 24, top: 4, bottom: 28 },
-    xAxis: axis(colour, { type: "value", max: "dataMax", axisLabel: { color: colour("quiet"), hideOverlap: true, formatter: "{value} ms" } }),
+    xAxis: axis(colour, { type: "value", max: "dataMax", axisLabel: { color: colour("quiet"), hideOverlap: true, formatter: axisMillis, showMaxLabel: false }, splitLine: { show: false } }),
     yAxis: axis(colour, { type: "category", inverse: true, data: data.runs.map((run) => run.name), axisTick: { show: false } }),
     series,
   };
@@ -106,7 +109,7 @@ function curveOption(data, colour) {
         ...rows.map((row) => `${escape(row.seriesName)}: <b>${row.value[1].toFixed(1)} %</b>`)].join("<br>"),
     },
     grid: { left: 48, right: 24, top: 10, bottom: 62 },
-    xAxis: axis(colour, { type: "value", min: 0, max: data.length_ms, axisLabel: { color: colour("quiet"), hideOverlap: true, formatter: (ms) => +ms.toPrecision(4) + " ms" } }),
+    xAxis: axis(colour, { type: "value", min: 0, max: data.length_ms, axisLabel: { color: colour("quiet"), hideOverlap: true, formatter: axisMillis } }),
     yAxis: axis(colour, { type: "value", min: 0, max: 100, interval: 50, axisLabel: { color: colour("quiet"), formatter: "{value} %" } }),
     dataZoom: [
       { type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseMove: true, filterMode: "none" },

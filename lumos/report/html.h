@@ -16,7 +16,7 @@ std::string html_ms(double ms);
 /// "+0.52 %" with the exact number in the element's value; "-" for what is not finite.
 std::string html_signed_percent(double percent);
 std::string html_count(uint64_t count);
-/// A name escaped and, where it is long, cut; the whole of it shows when one points at it.
+/// A name escaped and, where it is long, cut in the middle; the whole of it shows when one points at it.
 std::string html_name(std::string_view name);
 /// Any figure: `shown` with `value` behind it.
 std::string html_data(double value, std::string_view shown);

@@ -50,10 +50,8 @@ std::string curve_points(const std::vector<double>& values, int64_t interval_ns,
   return points;
 }
 
-}  // namespace
-
-std::string stacked_bar(const std::string& name, const std::string& figure, const std::vector<BarPart>& parts,
-                        double whole) {
+std::string bar(const std::string& name, const std::string& figure, const std::vector<BarPart>& parts, double whole,
+                bool stacked) {
   std::string out = fmt::format(
       "<div class=\"bar\"><span class=\"label\">{}</span><svg viewBox=\"0 0 {} 10\" preserveAspectRatio=\"none\" "
       "role=\"img\" aria-label=\"{}\">",
@@ -64,9 +62,21 @@ std::string stacked_bar(const std::string& name, const std::string& figure, cons
     if (width <= 0) continue;
     out += fmt::format("<rect class=\"{}\" x=\"{:.2f}\" width=\"{:.2f}\" height=\"10\"><title>{}</title></rect>",
                        part.css_class, at, width, html_escape(part.title));
-    at += width;
+    if (stacked) at += width;
   }
   return out + "</svg><span class=\"figure\">" + figure + "</span></div>\n";
+}
+
+}  // namespace
+
+std::string stacked_bar(const std::string& name, const std::string& figure, const std::vector<BarPart>& parts,
+                        double whole) {
+  return bar(name, figure, parts, whole, true);
+}
+
+std::string overlaid_bar(const std::string& name, const std::string& figure, const std::vector<BarPart>& parts,
+                         double whole) {
+  return bar(name, figure, parts, whole, false);
 }
 
 std::string breakdown_chart(const std::vector<RunBreakdown>& runs) {

@@ -24,6 +24,10 @@ struct BarPart {
 std::string stacked_bar(const std::string& name, const std::string& figure, const std::vector<BarPart>& parts,
                         double whole);
 
+/// The same with all parts beginning at 0, one over the other.
+std::string overlaid_bar(const std::string& name, const std::string& figure, const std::vector<BarPart>& parts,
+                         double whole);
+
 /// The utilisation of one run; its style is that of its name: measured, replayed or predicted.
 struct RunUtilisation {
   std::string_view name;

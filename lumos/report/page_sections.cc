@@ -181,15 +181,16 @@ std::string step_times_section(const PageInput& input) {
   }
   std::string bars;
   for (const RankResult& rank : input.result.ranks) {
-    for (const auto& [run, css_class, ms] :
-         {std::tuple{"measured", "measured", rank.measured_ms}, std::tuple{"replayed", "replayed", rank.replayed_ms}}) {
-      const std::string name = fmt::format("rank {} {}", rank.rank, run);
-      bars += stacked_bar(name, html_ms(ms) + " ms", {{css_class, fmt::format("{}: {} ms", name, human_ms(ms)), ms}},
-                          longest_ms);
-    }
+    const auto part = [&](const char* run, double ms) {
+      return BarPart{run, fmt::format("rank {} {}: {} ms", rank.rank, run, human_ms(ms)), ms};
+    };
+    bars += overlaid_bar(fmt::format("rank {}", rank.rank),
+                         fmt::format("{} / {} ms", html_ms(rank.measured_ms), html_ms(rank.replayed_ms)),
+                         {part("measured", rank.measured_ms), part("replayed", rank.replayed_ms)}, longest_ms);
   }
   return html_section("steps", "Step times",
-                      "<p>Mean step of each rank.</p>\n<div class=\"thin\">\n" + bars + "</div>\n" +
+                      "<p>Mean step of each rank, measured / replayed.</p>\n<div class=\"thin pair\">\n" + bars +
+                          "</div>\n" + legend({{"measured", "measured, filled"}, {"replayed", "replayed, dashed"}}) +
                           folded(count > kOpenSteps, fmt::format("All {} steps", count), table.text()));
 }
 
