@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumos/base/parallel.h"
 #include "lumos/report/busy.h"
 #include "lumos/report/critical_path.h"
 #include "lumos/report/html.h"
@@ -64,6 +65,20 @@ std::vector<uint32_t> steps_to_draw(const PageInput& input) {
     steps.push_back(step);
   }
   return steps;
+}
+
+/// What recovery finds each rank to have run when in the steps that are drawn.
+std::vector<std::vector<PassBox>> schedules_of(const PageInput& input, const std::vector<uint32_t>& steps) {
+  const ExecGraph& graph = input.graph();
+  std::vector<std::vector<PassBox>> schedules(graph.ranks.size());
+  parallel_for(graph.ranks.size(), input.threads, [&](size_t r) {
+    if (steps[r] == kNoIndex) return;
+    const RankTasks& rank = graph.ranks[r];
+    const Window window = simulated_window(input.timeline, rank.steps[steps[r]]);
+    schedules[r] = schedule_boxes(graph, input.timeline, static_cast<uint32_t>(r), window,
+                                  recover(*rank.table, hints_from_groups(*rank.table)));
+  });
+  return schedules;
 }
 
 std::string_view cause_class(PathCause cause) {
@@ -247,9 +262,10 @@ std::string utilisation_section(const PageInput& input) {
 
 std::string lanes_section(const PageInput& input) {
   const std::vector<uint32_t> steps = steps_to_draw(input);
-  const LanePicture drawn = lane_picture(input.graph(), input.timeline, steps, kMostDrawnBoxes);
+  const std::vector<std::vector<PassBox>> schedules = schedules_of(input, steps);
+  const LanePicture drawn = lane_picture(input.graph(), input.timeline, steps, schedules, kMostDrawnBoxes);
   if (drawn.lanes.empty()) return html_section("lanes", "Streams", "<p>No stream ran anything in this step.</p>\n");
-  const LanePicture full = lane_picture(input.graph(), input.timeline, steps, kMostBoxes);
+  const LanePicture full = lane_picture(input.graph(), input.timeline, steps, schedules, kMostBoxes);
   std::string out = fmt::format(
       "<p>The replayed run of {} on every stream, {} ms across.</p>\n<div class=\"lanes\">\n"
       "<div id=\"lane-view\">\n{}</div>\n"
@@ -259,7 +275,10 @@ std::string lanes_section(const PageInput& input) {
   out += legend({{"compute", "compute"},
                  {"communication", "communication"},
                  {"copy", "copies and fills"},
-                 {"wait", "waiting for a rank"}});
+                 {"wait", "waiting for a rank"},
+                 {"forward", "forward (F)"},
+                 {"backward", "backward (B)"},
+                 {"update", "gradient sync, optimizer"}});
   out += "<script type=\"application/json\" id=\"lane-data\">" + html_script_json(lane_json(full)) + "</script>\n";
   return html_section("lanes", "Streams", out);
 }

@@ -182,6 +182,21 @@ for (const { name, paths, predict } of CASES) {
       await context.close();
     });
 
+    test("shows the schedule of a pipeline", { skip: name !== "sixteen-ranks" && "no pipeline" }, async () => {
+      const { page, context } = await open(file);
+      const passes = await page.evaluate(() => {
+        const { texts, lanes } = JSON.parse(document.getElementById("lane-data").textContent);
+        const [first, last] = [0, 8].map((rank) => lanes.find((lane) => lane.rank === rank && lane.label === "schedule"));
+        return [first, last].map(({ boxes }) => boxes.filter((_, i) => i % 6 === 3).map((name) => texts[name]));
+      });
+      // One forward, one backward: the last stage from the start, the first one after its warm-up.
+      const words = (letters) => letters.split(" ").map((pass) =>
+        `${pass[0] === "F" ? "forward" : "backward"} of micro-batch ${pass.slice(1)}`);
+      assert.deepEqual(passes[0].slice(0, 6), words("F0 F1 B0 F2 B1 F3"));
+      assert.deepEqual(passes[1].slice(0, 6), words("F0 B0 F1 B1 F2 B2"));
+      await context.close();
+    });
+
     test("is reachable by keyboard, in the order of the page", async () => {
       const { page, context } = await open(file);
       await page.keyboard.press("Tab");
@@ -208,6 +223,7 @@ for (const { name, paths, predict } of CASES) {
 
       await page.focus("#lane-view");
       await page.keyboard.press("ArrowRight");
+      if (/^(forward|backward)/.test(await detail())) await page.keyboard.press("ArrowDown"); // off the schedule
       const first = await detail();
       assert.match(first, /waited for /);
       await page.keyboard.press("ArrowDown");
