@@ -22,9 +22,11 @@ test:
 	@$(NINJA)
 	@scripts/run-tests $(BUILD)
 
-# The HTML report in Chromium; skipped with a word where there is none.
-test-browser: build
+# The HTML report in Chromium; skipped with a word where there is none. npm comes before the build, which bundles the
+# report's charts with it.
+test-browser:
 	@scripts/install-deps browser || true
+	@$(MAKE) build
 	@scripts/test-browser $(BUILD)/lumos
 
 # The recipes of docs/cluster.md on a Slurm of one node, started for it; skipped with a word where there is none.

@@ -67,6 +67,14 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   options.seeds = static_cast<int>(change.seeds);
   options.threads = threads;
   options.variability = !change.plain;
+  // Seeds draw from other replicas: what the GPUs do is a mean over all of them, too.
+  const WorkSource source = work_source(recovery);
+  std::vector<WorkUse> works(static_cast<size_t>(options.seeds));
+  std::vector<std::vector<RankCurve>> curves(works.size());
+  options.look = [&](size_t seed, const ForecastRun& run) {
+    works[seed] = work_use(run.graph, run.timeline, source, run.origins);
+    curves[seed] = rank_curves(run.graph, run.timeline);
+  };
   const JobForecast forecast = TRY(lumos::forecast(recovery, target, options));
 
   PredictResult result;
@@ -83,6 +91,8 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   result.warnings.insert(result.warnings.end(), forecast.warnings.begin(), forecast.warnings.end());
   const auto& devices = graphs.front().ranks.front().table->info.devices;
   result.job = job_figures(target, result.predicted_ms, devices.empty() ? std::string_view{} : devices.front().name);
+  result.work = mean_work(works);
+  result.curves = mean_curves(curves);
   return result;
 }
 

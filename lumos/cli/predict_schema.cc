@@ -38,7 +38,30 @@ const std::string_view kPredictSchema = R"json({
         "tflops_per_gpu": {"type": "number", "description": "with --job: model FLOPs"},
         "mfu_pct": {"type": ["number", "null"], "description": "with --job: of the GPU's dense 16-bit peak; null if unknown"},
         "unprofiled_ms": {"type": "number"},
-        "run_ms": {"type": "number"}
+        "run_ms": {"type": "number"},
+        "work": {
+          "type": "object",
+          "description": "what the GPUs do in the step",
+          "required": ["families", "collectives", "templates"],
+          "properties": {
+            "families": {"$ref": "#/$defs/shares"},
+            "collectives": {"$ref": "#/$defs/shares"},
+            "templates": {"$ref": "#/$defs/shares"}
+          }
+        },
+        "utilisation": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["rank", "step_ms", "interval_ms", "busy_pct"],
+            "properties": {
+              "rank": {"type": "integer"},
+              "step_ms": {"type": "number"},
+              "interval_ms": {"type": "number", "exclusiveMinimum": 0},
+              "busy_pct": {"type": "array", "items": {"type": "number"}, "description": "share of each interval in which at least one stream executes"}
+            }
+          }
+        }
       }
     },
     "jitter": {
@@ -68,6 +91,20 @@ const std::string_view kPredictSchema = R"json({
       }
     },
     "warnings": {"type": "array", "items": {"type": "string"}}
+  },
+  "$defs": {
+    "shares": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "required": ["name", "ms", "wait_ms"],
+        "properties": {
+          "name": {"type": "string"},
+          "ms": {"type": "number", "description": "kernels, copies and transfers"},
+          "wait_ms": {"type": "number", "description": "communication kernels that wait for ranks that are simulated too; with --job, waiting within folded groups is in ms"}
+        }
+      }
+    }
   }
 }
 )json";

@@ -14,8 +14,8 @@ constexpr std::span<const MeetingOf> kNoMeetings;
 class RankEmitter {
  public:
   RankEmitter(const Program& program, const LowerPlan& plan, const TaskDurations& durations, ExecGraph& graph,
-              std::vector<std::vector<uint32_t>>& arrivals)
-      : program_(program), plan_(plan), durations_(durations), graph_(graph), arrivals_(arrivals) {}
+              std::vector<std::vector<uint32_t>>& arrivals, std::vector<TaskOrigin>* origins)
+      : program_(program), plan_(plan), durations_(durations), graph_(graph), arrivals_(arrivals), origins_(origins) {}
 
   void run(uint32_t index, const PlannedRank& rank) {
     rank_index_ = index;
@@ -124,6 +124,7 @@ class RankEmitter {
     const uint32_t id = graph_.size();
     // Rows refer to one table per rank; what was borrowed from another rank has no row in it.
     graph_.event.push_back(program_.ranks[source_rank].table == table_ ? task.event : kNoIndex);
+    if (origins_ != nullptr) origins_->push_back({source_rank, task.event});
     graph_.kind.push_back(task.kind);
     graph_.duration_ns.push_back(duration);
     graph_.measured_start_ns.push_back(0);
@@ -186,6 +187,7 @@ class RankEmitter {
   const TaskDurations& durations_;
   ExecGraph& graph_;
   std::vector<std::vector<uint32_t>>& arrivals_;
+  std::vector<TaskOrigin>* origins_;
   uint32_t rank_index_ = 0;
   std::shared_ptr<const EventTable> table_;
   std::vector<std::vector<uint32_t>> lane_tasks_;  ///< emitted tasks per lane, in order
@@ -250,13 +252,15 @@ TaskDurations measured_durations(const Program& program) {
   return durations;
 }
 
-Result<ExecGraph> lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations) {
+Result<ExecGraph> lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations,
+                        std::vector<TaskOrigin>* origins) {
   ExecGraph graph;
   graph.edge_begin.push_back(0);
   std::vector<std::vector<uint32_t>> arrivals(plan.meeting_ns.size());
-  RankEmitter emitter(program, plan, durations, graph, arrivals);
+  RankEmitter emitter(program, plan, durations, graph, arrivals, origins);
   for (uint32_t i = 0; i < plan.ranks.size(); ++i) emitter.run(i, plan.ranks[i]);
   add_rendezvous(arrivals, graph);
+  if (origins != nullptr) origins->resize(graph.size());
   order_tasks(graph);
   if (graph.order.size() < graph.size()) {
     return fail(ErrorKind::kFailed,

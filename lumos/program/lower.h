@@ -55,8 +55,15 @@ using TaskDurations = std::vector<std::vector<int64_t>>;
 /// Durations as the trace has them.
 TaskDurations measured_durations(const Program& program);
 
-/// O(tasks). The graph has one step per rank, from its first task to its last. Errors (kFailed): the planned exchanges
-/// wait for each other in a circle, which is a fault of the plan.
-Result<ExecGraph> lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations);
+/// The row that a lowered task was copied from; kNoIndex where it has none.
+struct TaskOrigin {
+  uint32_t rank = 0;  ///< index into Program::ranks
+  uint32_t row = kNoIndex;
+};
+
+/// O(tasks). The graph has one step per rank, from its first task to its last. `origins`, if given, becomes parallel to
+/// its tasks. Errors (kFailed): the planned exchanges wait for each other in a circle, which is a fault of the plan.
+Result<ExecGraph> lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations,
+                        std::vector<TaskOrigin>* origins = nullptr);
 
 }  // namespace lumos

@@ -86,7 +86,8 @@ Forecast summarise(std::vector<StepFigures> figures) {
 
 /// Simulates `target` once per seed.
 Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Network& network,
-                           const RetimeOptions& retiming, const ForecastOptions& options, int seeds) {
+                           const RetimeOptions& retiming, const ForecastOptions& options, int seeds,
+                           bool looked_at = false) {
   const TaskDurations durations = retime(recovery, target, network, retiming);
   std::vector<StepFigures> figures(static_cast<size_t>(seeds));
   std::vector<std::optional<Error>> errors(figures.size());
@@ -96,12 +97,15 @@ Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Ne
       errors[i] = plan.error();
       return;
     }
-    const Result<ExecGraph> graph = lower(recovery.program, *plan, durations);
+    std::vector<TaskOrigin> origins;
+    const Result<ExecGraph> graph = lower(recovery.program, *plan, durations, looked_at ? &origins : nullptr);
     if (!graph) {
       errors[i] = graph.error();
       return;
     }
-    figures[i] = mean_figures(*graph, simulate(*graph));
+    const Timeline timeline = simulate(*graph);
+    figures[i] = mean_figures(*graph, timeline);
+    if (looked_at) options.look(i, {*graph, timeline, origins});
   });
   for (const std::optional<Error>& error : errors)
     if (error) return tl::unexpected<Error>(*error);
@@ -126,7 +130,8 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   const Forecast rough = TRY(run_seeds(recovery, target, out.network, retiming, options, 1));
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
-  out.changed = TRY(run_seeds(recovery, target, out.network, retiming, options, options.seeds));
+  const bool looked_at = options.look != nullptr;
+  out.changed = TRY(run_seeds(recovery, target, out.network, retiming, options, options.seeds, looked_at));
   if (out.network.fabric.observations == 0)
     out.warnings.push_back(
         "no traced transfer leaves its node: the network between nodes is a default, not a measurement");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,21 @@
 
 namespace lumos {
 
+/// One simulation of the changed job, and the row that each task came from.
+struct ForecastRun {
+  const ExecGraph& graph;
+  const Timeline& timeline;
+  const std::vector<TaskOrigin>& origins;
+};
+
 struct ForecastOptions {
   int seeds = 8;  ///< simulations to average over; each draws its own repetitions
   uint64_t first_seed = 0;
   int threads = 0;          ///< 0: the processors of this machine; the result does not depend on it
   bool variability = true;  ///< false: waiting for the slowest member does not change with the number of members
+  /// Shown every simulation that the prediction of the changed job averages over, by the number of its seed from 0.
+  /// Called from several threads at once.
+  std::function<void(size_t, const ForecastRun&)> look;
 };
 
 /// Mean over the seeds, and their spread.

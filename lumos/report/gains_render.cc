@@ -17,16 +17,10 @@ std::string end_text(double ends_after) { return ends_after >= 1 ? "-" : fmt::fo
 // Kernels of one library begin alike and differ at the end: long names lose their middle.
 constexpr size_t kNameWidth = 28;
 
-std::string without_middle(const std::string& name, size_t width) {
-  if (text_width(name) <= width || text_width(name) != name.size()) return cut_text(name, width);
-  const size_t head = (width - 3) / 2, tail = width - 3 - head;
-  return name.substr(0, head) + "..." + name.substr(name.size() - tail);
-}
-
 std::string row_name(const GainRow& row) {
   const std::string name =
       row.kind == CandidateKind::kHost ? row.name : fmt::format("{} {}", candidate_kind_name(row.kind), row.name);
-  return without_middle(name, kNameWidth);
+  return cut_middle(name, kNameWidth);
 }
 
 std::string then_lines(const GainsResult& result, size_t limit) {
@@ -36,7 +30,7 @@ std::string then_lines(const GainsResult& result, size_t limit) {
     if (row.then.empty()) continue;
     if (out.empty()) out = "\n  Where a gain ends, the path goes on through:\n";
     const std::string end = end_text(row.ends_after);
-    out += fmt::format("  {:<28} {:>6}  {}\n", row_name(row), end, without_middle(row.then, 40));
+    out += fmt::format("  {:<28} {:>6}  {}\n", row_name(row), end, cut_middle(row.then, 40));
   }
   return out;
 }

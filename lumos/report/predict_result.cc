@@ -134,6 +134,8 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const Pre
   result.p10_ms = quantile(steps, 0.1);
   result.p90_ms = quantile(steps, 0.9);
   result.kernel_ms = kernel_ms(changed, timeline);
+  result.work = work_use(changed, timeline, work_source(changed, nullptr, options.threads));
+  result.curves = rank_curves(changed, timeline);
   const std::vector<int64_t> profiler = profiler_ns(base, options.threads);
   result.base_unprofiled_ms = unprofiled_ms(base, profiler, result.base_ms);
   result.predicted_unprofiled_ms = unprofiled_ms(changed, profiler, result.predicted_ms);
@@ -218,6 +220,8 @@ std::string predict_json(const PredictResult& result) {
   } else {
     json.member("unprofiled_ms", result.predicted_unprofiled_ms).member("run_ms", result.predicted_run_ms);
   }
+  write_work_use(json.key("work"), result.work);
+  write_rank_curves(json.key("utilisation"), result.curves);
   json.end_object();
   if (result.job) write_job(json.key("job"), result.job->job);
   if (result.jitter.samples > 0) {

@@ -9,7 +9,9 @@
 
 #include "lumos/graph/exec_graph.h"
 #include "lumos/model/job.h"
+#include "lumos/report/rank_curve.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/report/work_use.h"
 
 namespace lumos {
 
@@ -47,6 +49,8 @@ struct PredictResult {
   BreakdownMs base;
   BreakdownMs breakdown;
   double kernel_ms = 0;           ///< compute kernels and copies, per step and rank
+  WorkUse work;                   ///< of the predicted step
+  std::vector<RankCurve> curves;  ///< likewise, by rank
   double base_unprofiled_ms = 0;  ///< simulated without what the profiler itself cost the CPU
   double predicted_unprofiled_ms = 0;
   /// Per step, from the first chosen step's start to the last one's end: what a run takes when steps overlap.
