@@ -80,7 +80,9 @@ Status run(const PredictArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const ScaledGraph changed = TRY(apply_changes(job, changes));
   PredictResult result = predict_result(job.linked.graph, changed.graph, options);
-  for (const ScaleMatch& match : changed.matches) result.changes.push_back({match.text, match.tasks, match.time_ms});
+  for (const ScaleMatch& match : changed.matches) {
+    result.changes.push_back({match.text, match.tasks, match.time_ms, match.notes});
+  }
   for (std::string& warning : warnings_of(job)) result.warnings.push_back(std::move(warning));
   console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
   return {};

@@ -17,6 +17,7 @@ const std::string_view kPredictSchema = R"json({
       "properties": {
         "step_ms": {"type": "number", "description": "simulated without the changes"},
         "measured_ms": {"type": "number"},
+        "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank; not with --job"},
         "unprofiled_ms": {"type": "number", "description": "without what the profiler cost the CPU, estimated; not with --job"},
         "run_ms": {"type": "number", "description": "first start to last end over the steps; 0 where steps between are left out"}
       }
@@ -63,7 +64,8 @@ const std::string_view kPredictSchema = R"json({
         "properties": {
           "change": {"type": "string"},
           "tasks": {"type": "integer", "minimum": 0},
-          "time_ms": {"type": "number", "description": "before the change, over all ranks and the whole trace"}
+          "time_ms": {"type": "number", "description": "before the change, over all ranks and the whole trace"},
+          "notes": {"type": "array", "items": {"type": "string"}, "description": "what was assumed"}
         }
       }
     },

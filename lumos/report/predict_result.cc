@@ -133,6 +133,7 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const Pre
   const std::vector<double> steps = simulated_steps_ms(changed, timeline);
   result.p10_ms = quantile(steps, 0.1);
   result.p90_ms = quantile(steps, 0.9);
+  result.base_kernel_ms = kernel_ms(base, base_timeline);
   result.kernel_ms = kernel_ms(changed, timeline);
   const std::vector<int64_t> profiler = profiler_ns(base, options.threads);
   result.base_unprofiled_ms = unprofiled_ms(base, profiler, result.base_ms);
@@ -164,6 +165,7 @@ std::string predict_text(const PredictResult& result) {
   row("  overlapped", result.base.overlapped, result.breakdown.overlapped);
   row("  exposed communication", result.base.exposed_comm, result.breakdown.exposed_comm);
   row("  other", result.base.other, result.breakdown.other);
+  if (!result.job) row("kernels and copies", result.base_kernel_ms, result.kernel_ms);
   std::string out = table.text();
   out += fmt::format("\n  measured {} ms; predicted steps from {} to {} ms (p10, p90)\n", human_ms(result.measured_ms),
                      human_ms(result.p10_ms), human_ms(result.p90_ms));
@@ -190,6 +192,7 @@ std::string predict_text(const PredictResult& result) {
   for (const AppliedChange& change : result.changes) {
     if (result.job) break;
     out += fmt::format("  {}: {} tasks, {} ms in the traces\n", change.text, change.tasks, human_ms(change.time_ms));
+    for (const std::string& note : change.notes) out += fmt::format("    {}\n", note);
   }
   for (const std::string& warning : result.warnings) out += fmt::format("  warning: {}\n", warning);
   return out;
@@ -200,7 +203,10 @@ std::string predict_json(const PredictResult& result) {
   json.begin_object().member("schema", "lumos.predict.v1");
   json.key("base").begin_object().member("step_ms", result.base_ms);
   json.member("measured_ms", result.measured_ms);
-  if (!result.job) json.member("unprofiled_ms", result.base_unprofiled_ms).member("run_ms", result.base_run_ms);
+  if (!result.job) {
+    json.member("kernel_ms", result.base_kernel_ms);
+    json.member("unprofiled_ms", result.base_unprofiled_ms).member("run_ms", result.base_run_ms);
+  }
   json.end_object();
   json.key("predicted").begin_object().member("step_ms", result.predicted_ms);
   json.member("p10_ms", result.p10_ms).member("p90_ms", result.p90_ms).key("breakdown").begin_object();
@@ -228,7 +234,9 @@ std::string predict_json(const PredictResult& result) {
   json.key("changes").begin_array();
   for (const AppliedChange& change : result.changes) {
     json.begin_object().member("change", change.text).member("tasks", change.tasks);
-    json.member("time_ms", change.time_ms).end_object();
+    json.member("time_ms", change.time_ms).key("notes").begin_array();
+    for (const std::string& note : change.notes) json.value(note);
+    json.end_array().end_object();
   }
   json.end_array().key("warnings").begin_array();
   for (const std::string& warning : result.warnings) json.value(warning);

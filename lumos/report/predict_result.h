@@ -17,7 +17,8 @@ namespace lumos {
 struct AppliedChange {
   std::string text;
   uint64_t tasks = 0;
-  double time_ms = 0;  ///< of these tasks before the change, over all ranks and the whole trace
+  double time_ms = 0;              ///< of these tasks before the change, over all ranks and the whole trace
+  std::vector<std::string> notes;  ///< what was assumed
 };
 
 /// What a prediction of another configuration says beyond times.
@@ -46,7 +47,8 @@ struct PredictResult {
   double p90_ms = 0;
   BreakdownMs base;
   BreakdownMs breakdown;
-  double kernel_ms = 0;           ///< compute kernels and copies, per step and rank
+  double base_kernel_ms = 0;      ///< compute kernels and copies, per step and rank
+  double kernel_ms = 0;           ///< the same with the changes
   double base_unprofiled_ms = 0;  ///< simulated without what the profiler itself cost the CPU
   double predicted_unprofiled_ms = 0;
   /// Per step, from the first chosen step's start to the last one's end: what a run takes when steps overlap.

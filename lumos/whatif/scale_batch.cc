@@ -1,0 +1,140 @@
+#include "lumos/whatif/scale_batch.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "lumos/model/grown_kernel.h"
+#include "lumos/sim/overlap.h"
+#include "lumos/trace/kernel_family.h"
+#include "lumos/whatif/batch_dimension.h"
+#include "lumos/whatif/kernel_floor.h"
+#include "lumos/whatif/launching_operator.h"
+#include "lumos/whatif/link_speed.h"
+
+namespace lumos {
+
+namespace {
+
+/// Families whose blocks are tiles of equal, long work.
+bool is_tiled(KernelFamily family) {
+  return family == KernelFamily::kGemm || family == KernelFamily::kConvolution || family == KernelFamily::kAttention;
+}
+
+/// A reduction's blocks are as many as the GPU likes, or as its output: they do not say how much it reads.
+bool blocks_tell(KernelFamily family) { return family != KernelFamily::kReduction && family != KernelFamily::kSort; }
+
+class BatchScaler {
+ public:
+  BatchScaler(const LinkedJob& job, const BatchScale& scale)
+      : job_(job), graph_(job.linked.graph), scale_(scale), out_(graph_.size()) {}
+
+  Result<Retiming> run() {
+    for (size_t r = 0; r < graph_.ranks.size(); ++r) scale_rank(r);
+    if (sizes_.empty()) {
+      return fail(ErrorKind::kUsage,
+                  "--scale-batch {}: no batch was found in the operators' shapes; record_shapes=True records them, or "
+                  "say --batch-size N",
+                  scale_.factor);
+    }
+    add_notes();
+    return std::move(out_);
+  }
+
+ private:
+  void scale_rank(size_t r) {
+    const RankTasks& rank = graph_.ranks[r];
+    const EventTable& table = *rank.table;
+    const Nesting nested = nesting(table);
+    const ShapeTable shapes(table);
+    const std::vector<uint32_t> launched_by = launching_rows(graph_, rank);
+    std::vector<std::pair<uint32_t, int64_t>> launches;
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      const uint32_t row = launched_by[task - rank.first_task];
+      if (row != kNoIndex && is_compute_task(graph_.kind[task])) launches.emplace_back(row, graph_.duration_ns[task]);
+    }
+    const BatchDimension batch(table, nested, shapes, launches, scale_.batch_size);
+    if (batch.size() <= 0) return;
+    ++sizes_[batch.size()];
+    const int64_t floor_ns = kernel_floor_ns(graph_, rank);
+    floors_ns_ += floor_ns;
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      if (is_compute_task(graph_.kind[task]) && graph_.event[task] != kNoIndex) {
+        scale_task(table, task, batch.use_of(launched_by[task - rank.first_task]), floor_ns);
+      }
+    }
+    scale_transfers(r, batch);
+  }
+
+  void scale_task(const EventTable& table, uint32_t task, BatchUse use, int64_t floor_ns) {
+    const uint32_t row = graph_.event[task];
+    const KernelFamily family = row_family(table, row);
+    const int64_t duration_ns = graph_.duration_ns[task];
+    const double waves = graph_.kind[task] == TaskKind::kKernel ? kernel_waves(table, row) : 0;
+    if (use == BatchUse::kUnknown) {
+      ++unknown_;
+      unknown_ns_ += duration_ns;
+      // What fills the GPU works on data; what does not would not change anyway. A copy of its own may be anything.
+      use = family == KernelFamily::kOptimizer || graph_.kind[task] != TaskKind::kKernel ? BatchUse::kNone
+                                                                                         : BatchUse::kHolds;
+    }
+    if (use == BatchUse::kNone || family == KernelFamily::kOptimizer || duration_ns <= 0) return;
+    MeasuredKernel kernel;
+    kernel.us = static_cast<double>(duration_ns) / 1e3;
+    kernel.floor_us = static_cast<double>(floor_ns) / 1e3;
+    kernel.waves = blocks_tell(family) ? waves : 0;
+    kernel.tiled = is_tiled(family);
+    const double blocks = use == BatchUse::kSums ? 1 : scale_.factor;
+    out_.touch(task, grown_us(kernel, scale_.factor, blocks) / kernel.us);
+  }
+
+  /// Gradients are as large as before; activations grow. Latency and settling stay.
+  void scale_transfers(size_t r, const BatchDimension& batch) {
+    const JobMatches& matches = job_.matches;
+    if (latency_ns_.empty()) latency_ns_ = transfer_latency_ns(job_);
+    for (uint32_t k = matches.rank_begin[r]; k < matches.rank_begin[r + 1]; ++k) {
+      const uint32_t task = job_.linked.transfer_task[k];
+      if (task == kNoIndex || graph_.duration_ns[task] <= 0) continue;
+      const CollectiveDetail* detail = graph_.ranks[r].table->collective_detail(matches.kernels[k].row);
+      if (detail == nullptr) continue;
+      if (!batch.moves_activations(detail->in_elements) && !batch.moves_activations(detail->out_elements)) continue;
+      const int64_t stays_ns = latency_ns_[k] + job_.transfers.settling_of(k);
+      const double duration = static_cast<double>(graph_.duration_ns[task]);
+      const double fixed = std::min(duration, static_cast<double>(stays_ns));
+      out_.touch(task, (fixed + (duration - fixed) * scale_.factor) / duration);
+    }
+  }
+
+  void add_notes() {
+    std::string sizes;
+    for (const auto& [size, ranks] : sizes_) {
+      sizes += fmt::format("{}{} ({} of {} ranks)", sizes.empty() ? "" : ", ", size, ranks, graph_.ranks.size());
+    }
+    const double floor_us = static_cast<double>(floors_ns_) / static_cast<double>(graph_.ranks.size()) / 1e3;
+    out_.notes.push_back(fmt::format("batch {}{}; of each kernel {:.1f} us are fixed", sizes,
+                                     scale_.batch_size > 0 ? " as said" : "", floor_us));
+    if (unknown_ > 0) {
+      out_.notes.push_back(
+          fmt::format("{} kernels, {:.3g} ms, have no shapes: those that fill the GPU are taken to "
+                      "hold the batch",
+                      unknown_, static_cast<double>(unknown_ns_) / 1e6));
+    }
+  }
+
+  const LinkedJob& job_;
+  const ExecGraph& graph_;
+  const BatchScale& scale_;
+  Retiming out_;
+  std::map<int64_t, size_t> sizes_;
+  std::vector<int64_t> latency_ns_;
+  int64_t floors_ns_ = 0;
+  uint64_t unknown_ = 0;
+  int64_t unknown_ns_ = 0;
+};
+
+}  // namespace
+
+Result<Retiming> scale_batch(const LinkedJob& job, const BatchScale& scale) { return BatchScaler(job, scale).run(); }
+
+}  // namespace lumos
