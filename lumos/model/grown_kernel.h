@@ -10,15 +10,17 @@ namespace lumos {
 /// One kernel as it was measured.
 struct MeasuredKernel {
   double us = 0;
-  double floor_us = 0;  ///< what even an empty kernel takes on this GPU; of shorter ones all is fixed
-  double waves = 0;     ///< blocks over what the GPU holds at once; 0: not known
-  bool tiled = false;   ///< long blocks in step, as of matrix products: the last wave costs nearly a whole one
+  double floor_us = 0;    ///< what such a kernel takes with next to no work; of shorter ones all is fixed
+  double waves = 0;       ///< blocks over what fills the GPU; 0: not known
+  double full_waves = 1;  ///< from here on more blocks take longer; fewer run beside each other, each at its own pace
+  bool in_rounds =
+      false;  ///< long blocks of equal work, as tiles of a product: the last round costs nearly a whole one
 };
 
-/// Time units of `waves` rounds of blocks. Fewer blocks than fit take as long as those that fit: each runs by itself.
-inline double filled_waves(double waves, bool tiled) {
-  const double least = std::max(1.0, waves);
-  return tiled ? 0.5 * std::ceil(least) + 0.5 * least : least;
+/// How long blocks take, in units of what fills the GPU.
+inline double filled_waves(double waves, const MeasuredKernel& kernel) {
+  const double least = std::max(kernel.full_waves, waves);
+  return kernel.in_rounds ? 0.5 * std::ceil(least) + 0.5 * least : least;
 }
 
 /// Microseconds with `work` times the work in `blocks` times the blocks; the two differ where each block does more.
@@ -26,8 +28,7 @@ inline double grown_us(const MeasuredKernel& kernel, double work, double blocks)
   const double fixed_us = std::min(kernel.us, kernel.floor_us);
   double ratio = work;
   if (kernel.waves > 0 && blocks > 0) {
-    ratio =
-        work / blocks * filled_waves(kernel.waves * blocks, kernel.tiled) / filled_waves(kernel.waves, kernel.tiled);
+    ratio = work / blocks * filled_waves(kernel.waves * blocks, kernel) / filled_waves(kernel.waves, kernel);
   }
   return fixed_us + (kernel.us - fixed_us) * ratio;
 }

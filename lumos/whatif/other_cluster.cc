@@ -79,15 +79,16 @@ class ClusterChange {
     const Nesting nested = nesting(table);
     const ShapeTable shapes(table);
     const std::vector<uint32_t> launched_by = launching_rows(graph_, rank);
-    const int64_t floor_ns = kernel_floor_ns(graph_, rank);
+    const KernelFloors floors(graph_, rank);
     for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
       if (!is_compute_task(graph_.kind[task]) || graph_.event[task] == kNoIndex) continue;
       if (graph_.duration_ns[task] <= 0) continue;
       const KernelFamily family = row_family(table, graph_.event[task]);
       std::optional<ProductShape> product;
       if (is_matrix(family)) product = product_around(table, nested, shapes, launched_by[task - rank.first_task]);
-      const double ratio = product ? product_us(*product, to_.gpu) / product_us(*product, from)
-                                   : rate_ratio(graph_.duration_ns[task], floor_ns, family, from);
+      const double ratio =
+          product ? product_us(*product, to_.gpu) / product_us(*product, from)
+                  : rate_ratio(graph_.duration_ns[task], floors.of_row(table, graph_.event[task]), family, from);
       out_.touch(task, ratio);
       families_[family].add(static_cast<double>(graph_.duration_ns[task]) / 1e6, ratio);
     }

@@ -57,21 +57,20 @@ class BatchScaler {
     const BatchDimension batch(table, nested, shapes, launches, scale_.batch_size);
     if (batch.size() <= 0) return;
     ++sizes_[batch.size()];
-    const int64_t floor_ns = kernel_floor_ns(graph_, rank);
-    floors_ns_ += floor_ns;
+    const KernelFloors floors(graph_, rank);
+    floors_ns_ += floors.usual_ns();
     for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
       if (is_compute_task(graph_.kind[task]) && graph_.event[task] != kNoIndex) {
-        scale_task(table, task, batch.use_of(launched_by[task - rank.first_task]), floor_ns);
+        scale_task(table, task, batch.use_of(launched_by[task - rank.first_task]), floors);
       }
     }
     scale_transfers(r, batch);
   }
 
-  void scale_task(const EventTable& table, uint32_t task, BatchUse use, int64_t floor_ns) {
+  void scale_task(const EventTable& table, uint32_t task, BatchUse use, const KernelFloors& floors) {
     const uint32_t row = graph_.event[task];
     const KernelFamily family = row_family(table, row);
     const int64_t duration_ns = graph_.duration_ns[task];
-    const double waves = graph_.kind[task] == TaskKind::kKernel ? kernel_waves(table, row) : 0;
     if (use == BatchUse::kUnknown) {
       ++unknown_;
       unknown_ns_ += duration_ns;
@@ -82,9 +81,11 @@ class BatchScaler {
     if (use == BatchUse::kNone || family == KernelFamily::kOptimizer || duration_ns <= 0) return;
     MeasuredKernel kernel;
     kernel.us = static_cast<double>(duration_ns) / 1e3;
-    kernel.floor_us = static_cast<double>(floor_ns) / 1e3;
-    kernel.waves = blocks_tell(family) ? waves : 0;
-    kernel.tiled = is_tiled(family);
+    kernel.in_rounds = is_tiled(family);
+    kernel.floor_us = static_cast<double>(kernel.in_rounds ? floors.usual_ns() : floors.of_row(table, row)) / 1e3;
+    kernel.full_waves = kernel.in_rounds ? 1 : kSmallWaves;
+    const bool tell = graph_.kind[task] == TaskKind::kKernel && blocks_tell(family);
+    kernel.waves = tell ? kernel_waves(table, row, kernel.in_rounds) : 0;
     const double blocks = use == BatchUse::kSums ? 1 : scale_.factor;
     out_.touch(task, grown_us(kernel, scale_.factor, blocks) / kernel.us);
   }
