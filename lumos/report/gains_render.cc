@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "lumos/base/json_writer.h"
 #include "lumos/report/gains_result.h"
 #include "lumos/report/text_table.h"
@@ -46,11 +50,23 @@ std::string then_lines(const GainsResult& result, size_t limit) {
 std::string gains_text(const GainsResult& result, size_t limit) {
   std::string out =
       fmt::format("  step {} ms, simulated. It would be shorter by, in ms:\n\n", human_ms(result.step_ms));
-  TextTable table({{"if faster", Align::kLeft}, {"time"}, {"path"}, {"10 %"}, {"2x"}, {"free"}, {"ends"}});
+  const bool peers =
+      std::any_of(result.rows.begin(), result.rows.end(), [](const GainRow& row) { return row.peers_ms > 0; });
+  std::vector<TextTable::Column> columns = {
+      {"if faster", Align::kLeft}, {"time"}, {"path"}, {"10 %"}, {"2x"}, {"free"}, {"ends"}};
+  if (peers) columns.push_back({"as peers"});
+  TextTable table(columns);
   for (size_t i = 0; i < result.rows.size() && i < limit; ++i) {
     const GainRow& row = result.rows[i];
-    table.add({row_name(row), share_text(row.time_ms, result.step_ms), share_text(row.on_path_ms, result.step_ms),
-               human_ms(row.tenth_ms), human_ms(row.half_ms), human_ms(row.free_ms), end_text(row.ends_after)});
+    std::vector<std::string> cells = {row_name(row),
+                                      share_text(row.time_ms, result.step_ms),
+                                      share_text(row.on_path_ms, result.step_ms),
+                                      human_ms(row.tenth_ms),
+                                      human_ms(row.half_ms),
+                                      human_ms(row.free_ms),
+                                      end_text(row.ends_after)};
+    if (peers) cells.push_back(row.peers_ms > 0 ? human_ms(row.peers_ms) : "");
+    table.add(std::move(cells));
   }
   if (table.empty()) return out + "  nothing: no time on the path belongs to anything that could be faster\n";
   out += table.text();
@@ -69,6 +85,7 @@ std::string gains_json(const GainsResult& result) {
     json.member("time_ms", row.time_ms).member("on_path_ms", row.on_path_ms);
     json.member("gain_10_percent_ms", row.tenth_ms).member("gain_2x_ms", row.half_ms);
     json.member("gain_free_ms", row.free_ms).member("ends_after", row.ends_after);
+    json.member("gain_as_peers_ms", row.peers_ms);
     json.member("then", row.then).end_object();
   }
   json.end_array().end_object();

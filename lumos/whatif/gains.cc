@@ -45,6 +45,13 @@ class Trial {
     follow();
   }
 
+  void apply_peers(const Candidate& candidate) {
+    for (size_t i = 0; i < candidate.tasks.size(); ++i) {
+      graph_.duration_ns[candidate.tasks[i]] = candidate.peers_ns[i];
+    }
+    follow();
+  }
+
   void undo(const Candidate& candidate) {
     for (uint32_t task : candidate.tasks) graph_.duration_ns[task] = base().duration_ns[task];
     for (uint32_t e : candidate.waits) graph_.edges[e] = base().edges[e];
@@ -108,6 +115,14 @@ double gain_of(Trial& trial, const Candidate& candidate, double factor, double b
   return gain_ns;
 }
 
+double gain_of_peers(Trial& trial, const Candidate& candidate, double base_ns, const StepOf& step_of) {
+  if (candidate.peers_ns.empty()) return 0;
+  trial.apply_peers(candidate);
+  const double gain_ns = base_ns - step_of(trial.run());
+  trial.undo(candidate);
+  return gain_ns;
+}
+
 /// Who gains as much per nanosecond to the last as from the first stays on the path throughout: a gain grows ever
 /// slower with what is taken away, because a step is the longest of many sums.
 bool ends_early(const Gain& gain) { return gain.free_ns < kStraight * gain.tenth_ns / (1 - kTenth); }
@@ -122,7 +137,8 @@ std::vector<uint32_t> first_alike(const std::vector<Candidate>& candidates, cons
     std::vector<uint32_t>& alike = seen[{own.time_ns, own.tasks.size(), own.tasks.front()}];
     const auto same = std::find_if(alike.begin(), alike.end(), [&](uint32_t other) {
       const Candidate& that = candidates[other];
-      return that.tasks == own.tasks && that.fixed_ns == own.fixed_ns && that.waits == own.waits;
+      return that.tasks == own.tasks && that.fixed_ns == own.fixed_ns && that.waits == own.waits &&
+             that.peers_ns == own.peers_ns;
     });
     out.push_back(same == alike.end() ? c : *same);
     if (same == alike.end()) alike.push_back(c);
@@ -166,6 +182,7 @@ std::vector<Gain> find_gains(const LinkedJob& job, const std::vector<Candidate>&
     const Candidate& candidate = candidates[gain.candidate];
     gain.tenth_ns = gain_of(trial, candidate, kTenth, base_ns, step_of);
     gain.half_ns = gain_of(trial, candidate, kHalf, base_ns, step_of);
+    gain.peers_ns = gain_of_peers(trial, candidate, base_ns, step_of);
     if (ends_early(gain)) gain.ends_after = end_of_gain(trial, candidate, gain, base_ns, step_of);
   });
   std::map<uint32_t, Gain> of_first;
@@ -178,7 +195,7 @@ std::vector<Gain> find_gains(const LinkedJob& job, const std::vector<Candidate>&
     gains.back().candidate = wanted[i];
   }
   std::stable_sort(gains.begin(), gains.end(), [](const Gain& a, const Gain& b) {
-    return a.tenth_ns != b.tenth_ns ? a.tenth_ns > b.tenth_ns : a.free_ns > b.free_ns;
+    return a.reach_ns() != b.reach_ns() ? a.reach_ns() > b.reach_ns() : a.free_ns > b.free_ns;
   });
   return gains;
 }
