@@ -8,6 +8,7 @@
 #include "lumos/base/json_writer.h"
 #include "lumos/model/flops.h"
 #include "lumos/model/job_file.h"
+#include "lumos/model/known_gpus.h"
 #include "lumos/report/job_step.h"
 #include "lumos/report/steps.h"
 #include "lumos/report/text_table.h"
@@ -53,25 +54,22 @@ double kernel_ms(const ExecGraph& graph, const Timeline& timeline) {
   return ranks > 0 ? sum_ms / static_cast<double>(ranks) : 0;
 }
 
-/// Dense 16-bit matrix peak in 1e12 FLOP/s, from the makers' data sheets, by a part of the device's name.
-std::optional<double> peak_tflops(std::string_view device) {
-  constexpr std::pair<std::string_view, double> kPeaks[] = {
-      {"H100 PCIe", 756}, {"H100", 989}, {"H200", 989}, {"H800", 989},    {"GH200", 989}, {"B200", 2250},
-      {"A100", 312},      {"A800", 312}, {"V100", 125}, {"MI300X", 1307}, {"MI250", 362}, {"RTX 4090", 165}};
-  for (const auto& [name, tflops] : kPeaks)
-    if (device.find(name) != std::string_view::npos) return tflops;
-  return std::nullopt;
-}
-
 double change_percent(double from, double to) { return from > 0 ? 100 * (to - from) / from : 0; }
+
+/// The time from step to step: where the windows of steps overlap, what the whole run takes per step.
+double pace_ms(const ExecGraph& graph) {
+  const Timeline timeline = simulate(graph);
+  const double step_ms = simulated_step_ms(graph, timeline), run_ms = simulated_run_ms(graph, timeline);
+  return run_ms > 0 ? std::min(step_ms, run_ms) : step_ms;
+}
 
 /// The step without the profiler's bookkeeping: what the same graph loses by it, taken off `step_ms`.
 double unprofiled_ms(ExecGraph graph, const std::vector<int64_t>& profiler, double step_ms) {
-  const double with = simulated_step_ms(graph, simulate(graph));
+  const double with = pace_ms(graph);
   for (uint32_t task = 0; task < graph.size(); ++task) {
     graph.duration_ns[task] = std::max<int64_t>(0, graph.duration_ns[task] - profiler[task]);
   }
-  return step_ms - (with - simulated_step_ms(graph, simulate(graph)));
+  return step_ms - (with - pace_ms(graph));
 }
 
 JitterResult jitter_result(const ExecGraph& graph, const PredictOptions& options) {
@@ -151,7 +149,9 @@ JobFigures job_figures(const Job& job, double step_ms, std::string_view device) 
   if (step_ms <= 0) return figures;
   figures.tokens_per_s = static_cast<double>(job.global_batch_size * job.seq_length) / (step_ms / 1e3);
   figures.tflops_per_gpu = tflops_per_gpu(job, step_ms);
-  if (const std::optional<double> peak = peak_tflops(device)) figures.mfu_pct = 100 * figures.tflops_per_gpu / *peak;
+  if (const std::optional<Gpu> gpu = known_gpu(device)) {
+    figures.mfu_pct = 100 * figures.tflops_per_gpu / gpu->matrix_tflops;
+  }
   return figures;
 }
 

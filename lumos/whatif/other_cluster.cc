@@ -65,6 +65,9 @@ class ClusterChange {
     if (from_ != nullptr) return from_->gpu;
     const std::string device = table.info.devices.empty() ? "" : table.info.devices.front().name;
     if (std::optional<Gpu> known = known_gpu(device)) {
+      // The same model as in the file is the GPU of the file.
+      const std::optional<Gpu> target = known_gpu(to_.gpu.name);
+      if (target && target->name == known->name) return to_.gpu;
       if (table.info.devices.front().num_sms > 0) known->sm_count = table.info.devices.front().num_sms;
       return *known;
     }
