@@ -47,7 +47,10 @@ const std::string_view kPredictSchema = R"json({
       "description": "with --jitter: the spread of the step when times vary by chance",
       "required": ["sigma", "samples", "seed", "mean_ms", "p50_ms", "p95_ms"],
       "properties": {
-        "sigma": {"type": "number"},
+        "fitted": {"type": "boolean", "description": "the spread is that of the trace"},
+        "sigma": {"type": "number", "description": "of kernels; standard deviations of logarithms"},
+        "link_sigma": {"type": "number", "description": "of transfers"},
+        "rank_sigma": {"type": "number", "description": "of a rank from step to step, beyond its kernels'"},
         "samples": {"type": "integer", "minimum": 1},
         "seed": {"type": "integer"},
         "mean_ms": {"type": "number"},

@@ -74,14 +74,16 @@ double unprofiled_ms(ExecGraph graph, const std::vector<int64_t>& profiler, doub
 
 JitterResult jitter_result(const ExecGraph& graph, const PredictOptions& options) {
   JitterOptions jitter;
-  jitter.sigma = options.jitter_sigma;
   jitter.samples = options.samples;
   jitter.seed = options.seed;
   jitter.threads = options.threads;
   const auto step_ns = [&](const Timeline& run) { return 1e6 * simulated_step_ms(graph, run); };
-  const std::vector<double> steps = jittered_steps_ns(graph, step_ns, jitter);
+  const std::vector<double> steps = jittered_steps_ns(graph, step_ns, *options.spread, jitter);
   JitterResult result;
-  result.sigma = options.jitter_sigma;
+  result.fitted = options.fitted;
+  result.sigma = options.spread->kernel_sigma;
+  result.link_sigma = options.spread->link_sigma;
+  result.rank_sigma = options.spread->rank_sigma;
   result.samples = steps.size();
   result.seed = options.seed;
   for (double step : steps) result.mean_ms += step / 1e6 / static_cast<double>(steps.size());
@@ -139,7 +141,7 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const Pre
   result.base_run_ms = simulated_run_ms(base, base_timeline);
   result.predicted_run_ms = simulated_run_ms(changed, timeline);
   count_overlap_once(result);
-  if (options.jitter_sigma > 0) result.jitter = jitter_result(changed, options);
+  if (options.spread) result.jitter = jitter_result(changed, options);
   return result;
 }
 
@@ -174,9 +176,14 @@ std::string predict_text(const PredictResult& result) {
                        human_ms(result.predicted_unprofiled_ms));
   }
   if (result.jitter.samples > 0) {
-    out += fmt::format("  times vary by {:.3g} %: p50 {} ms, p95 {} ms, mean {} ms over {} samples\n",
-                       100 * result.jitter.sigma, human_ms(result.jitter.p50_ms), human_ms(result.jitter.p95_ms),
-                       human_ms(result.jitter.mean_ms), result.jitter.samples);
+    const std::string spread =
+        result.jitter.fitted
+            ? fmt::format("as traced: kernels {:.3g} %, transfers {:.3g} %, ranks from step to step {:.3g} %",
+                          100 * result.jitter.sigma, 100 * result.jitter.link_sigma, 100 * result.jitter.rank_sigma)
+            : fmt::format("by {:.3g} %", 100 * result.jitter.sigma);
+    out += fmt::format("  times vary {}\n  p50 {} ms, p95 {} ms, mean {} ms over {} samples\n", spread,
+                       human_ms(result.jitter.p50_ms), human_ms(result.jitter.p95_ms), human_ms(result.jitter.mean_ms),
+                       result.jitter.samples);
   }
   if (result.job) {
     const Job& job = result.job->job;
@@ -227,7 +234,9 @@ std::string predict_json(const PredictResult& result) {
   json.end_object();
   if (result.job) write_job(json.key("job"), result.job->job);
   if (result.jitter.samples > 0) {
-    json.key("jitter").begin_object().member("sigma", result.jitter.sigma).member("samples", result.jitter.samples);
+    json.key("jitter").begin_object().member("fitted", result.jitter.fitted).member("sigma", result.jitter.sigma);
+    json.member("link_sigma", result.jitter.link_sigma).member("rank_sigma", result.jitter.rank_sigma);
+    json.member("samples", result.jitter.samples);
     json.member("seed", result.jitter.seed).member("mean_ms", result.jitter.mean_ms);
     json.member("p50_ms", result.jitter.p50_ms).member("p95_ms", result.jitter.p95_ms).end_object();
   }

@@ -10,6 +10,7 @@
 #include "lumos/graph/exec_graph.h"
 #include "lumos/model/job.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/whatif/spread.h"
 
 namespace lumos {
 
@@ -31,8 +32,11 @@ struct JobFigures {
 
 /// The spread of the predicted step when times vary by chance.
 struct JitterResult {
-  double sigma = 0;
-  uint64_t samples = 0;  ///< 0: not asked
+  bool fitted = false;  ///< the spread is that of the trace
+  double sigma = 0;     ///< of kernels
+  double link_sigma = 0;
+  double rank_sigma = 0;  ///< of a rank from step to step, beyond its kernels'
+  uint64_t samples = 0;   ///< 0: not asked
   uint64_t seed = 0;
   double mean_ms = 0;
   double p50_ms = 0;
@@ -61,7 +65,8 @@ struct PredictResult {
 };
 
 struct PredictOptions {
-  double jitter_sigma = 0;  ///< 0: no samples
+  std::optional<Spread> spread;  ///< of the tasks, to draw samples from; none: no samples
+  bool fitted = false;           ///< it was fitted on the trace
   uint32_t samples = 100;
   uint64_t seed = 1;
   int threads = 0;
