@@ -186,7 +186,8 @@ RC_GTEST_PROP(Change, JitterIsTheSameForAnyNumberOfThreadsAndNoneChangesNothing,
     options.threads = 3;
     RC_ASSERT(one == jittered_steps_ns(graph, step_of, spread, options));
     options.seed = 2;
-    RC_ASSERT(one != jittered_steps_ns(graph, step_of, spread, options));
+    // Equal work of equal times, as some of these jobs have only, does not vary.
+    if (spread.kernel_sigma > 0) RC_ASSERT(one != jittered_steps_ns(graph, step_of, spread, options));
   }
   const Spread none = uniform_spread(graph, 0);
   RC_ASSERT(jittered_steps_ns(graph, step_of, none, options).front() == static_cast<double>(last_end(graph)));
