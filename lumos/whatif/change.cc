@@ -8,12 +8,16 @@
 #include "lumos/sim/overlap.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/trace/kernel_family.h"
+#include "lumos/whatif/fused_time.h"
 #include "lumos/whatif/graph_edit.h"
+#include "lumos/whatif/kernel_floor.h"
+#include "lumos/whatif/launching_operator.h"
 #include "lumos/whatif/link_speed.h"
 #include "lumos/whatif/missing_members.h"
 #include "lumos/whatif/name_match.h"
 #include "lumos/whatif/other_cluster.h"
 #include "lumos/whatif/scale_batch.h"
+#include "lumos/whatif/tensor_shapes.h"
 
 namespace lumos {
 
@@ -209,8 +213,7 @@ class Changer {
     });
   }
 
-  /// One kernel that reads and writes everything once takes as long as the longest of those that it replaces: that one
-  /// moved the most bytes. By instance of the operator and stream; the first kernel stands for all.
+  /// By instance of the operator and stream; the first kernel stands for all.
   void fuse(const std::regex& expression) {
     for (const RankTasks& rank : job_.linked.graph.ranks) {
       const std::vector<uint32_t> around = matching_operator(*rank.table, expression);
@@ -223,19 +226,37 @@ class Changer {
         if (stays_apart(row_family(*rank.table, graph().event[task]))) continue;
         groups[{around[row], graph().processor[task]}].push_back(task);
       }
-      for (const auto& [key, kernels] : groups) fuse_kernels(kernels);
+      const Nesting nested = nesting(*rank.table);
+      const ShapeTable shapes(*rank.table);
+      const KernelFloors floors(job_.linked.graph, rank);
+      const auto part_of = [&](uint32_t task) {
+        const uint32_t launch = graph().event[launch_of(task)];
+        FusedPart part;
+        part.duration_ns = graph().duration_ns[task];
+        part.floor_ns = floors.of_row(*rank.table, graph().event[task]);
+        const uint32_t op = first_around(nested, launch, [&](uint32_t row) { return shapes.recorded(row); });
+        if (op == kNoIndex) return part;
+        for (const TensorShape& tensor : shapes.of_row(op)) {
+          part.input_bytes += tensor.bytes();
+          part.output_bytes =
+              std::max(part.output_bytes, tensor.bytes());  // element by element: as large as the largest
+        }
+        return part;
+      };
+      for (const auto& [key, kernels] : groups) fuse_kernels(kernels, part_of);
     }
   }
 
-  void fuse_kernels(const std::vector<uint32_t>& kernels) {
+  template <class PartOf>
+  void fuse_kernels(const std::vector<uint32_t>& kernels, PartOf part_of) {
     if (kernels.size() < 2) return;
-    int64_t longest_ns = 0;
+    std::vector<FusedPart> parts;
     for (uint32_t task : kernels) {
       count(task);
-      longest_ns = std::max(longest_ns, graph().duration_ns[task]);
+      parts.push_back(part_of(task));
     }
     for (size_t i = 1; i < kernels.size(); ++i) remove_gpu_task(kernels[i]);
-    graph().duration_ns[kernels[0]] = longest_ns;
+    graph().duration_ns[kernels[0]] = fused_ns(parts);
   }
 
   void free_launches() {
