@@ -42,6 +42,20 @@ const std::string_view kPredictSchema = R"json({
         "run_ms": {"type": "number"}
       }
     },
+    "families": {
+      "type": "array",
+      "description": "compute by family of kernels, over all ranks and the whole trace; not with --job",
+      "items": {
+        "type": "object",
+        "required": ["family", "tasks", "base_ms", "predicted_ms"],
+        "properties": {
+          "family": {"type": "string"},
+          "tasks": {"type": "integer", "minimum": 0},
+          "base_ms": {"type": "number", "description": "measured"},
+          "predicted_ms": {"type": "number"}
+        }
+      }
+    },
     "jitter": {
       "type": "object",
       "description": "with --jitter: the spread of the step when times vary by chance",

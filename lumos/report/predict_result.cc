@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "lumos/base/json_writer.h"
 #include "lumos/model/flops.h"
@@ -13,6 +14,7 @@
 #include "lumos/report/steps.h"
 #include "lumos/report/text_table.h"
 #include "lumos/sim/interference.h"
+#include "lumos/sim/overlap.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/whatif/jitter.h"
 #include "lumos/whatif/profiler_cost.h"
@@ -42,8 +44,7 @@ double kernel_ms(const ExecGraph& graph, const Timeline& timeline) {
     for (uint32_t step : chosen) {
       const Window window = simulated_window(timeline, rank.steps[step]);
       for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-        const TaskKind kind = graph.kind[task];
-        if (kind != TaskKind::kKernel && kind != TaskKind::kMemcpy && kind != TaskKind::kMemset) continue;
+        if (!is_compute_task(graph.kind[task])) continue;
         const int64_t start_ns = timeline.start_ns[task];
         if (start_ns >= window.start_ns && start_ns < window.end_ns) own_ns += graph.duration_ns[task];
       }
@@ -52,6 +53,25 @@ double kernel_ms(const ExecGraph& graph, const Timeline& timeline) {
     ++ranks;
   }
   return ranks > 0 ? sum_ms / static_cast<double>(ranks) : 0;
+}
+
+std::vector<FamilyTime> family_times(const ExecGraph& base, const ExecGraph& changed) {
+  std::map<KernelFamily, FamilyTime> times;
+  for (const RankTasks& rank : base.ranks) {
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      if (!is_compute_task(base.kind[task]) || base.event[task] == kNoIndex) continue;
+      FamilyTime& time = times[row_family(*rank.table, base.event[task])];
+      ++time.tasks;
+      time.base_ms += static_cast<double>(base.duration_ns[task]) / 1e6;
+      time.predicted_ms += static_cast<double>(changed.duration_ns[task]) / 1e6;
+    }
+  }
+  std::vector<FamilyTime> out;
+  for (auto& [family, time] : times) {
+    time.family = family;
+    out.push_back(time);
+  }
+  return out;
 }
 
 double change_percent(double from, double to) { return from > 0 ? 100 * (to - from) / from : 0; }
@@ -133,6 +153,7 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const Pre
   const std::vector<double> steps = simulated_steps_ms(changed, timeline);
   result.p10_ms = quantile(steps, 0.1);
   result.p90_ms = quantile(steps, 0.9);
+  result.families = family_times(base, changed);
   result.base_kernel_ms = kernel_ms(base, base_timeline);
   result.kernel_ms = kernel_ms(changed, timeline);
   const std::vector<int64_t> profiler = profiler_ns(base, options.threads);
@@ -233,6 +254,14 @@ std::string predict_json(const PredictResult& result) {
   }
   json.end_object();
   if (result.job) write_job(json.key("job"), result.job->job);
+  if (!result.families.empty()) {
+    json.key("families").begin_array();
+    for (const FamilyTime& time : result.families) {
+      json.begin_object().member("family", family_name(time.family)).member("tasks", time.tasks);
+      json.member("base_ms", time.base_ms).member("predicted_ms", time.predicted_ms).end_object();
+    }
+    json.end_array();
+  }
   if (result.jitter.samples > 0) {
     json.key("jitter").begin_object().member("fitted", result.jitter.fitted).member("sigma", result.jitter.sigma);
     json.member("link_sigma", result.jitter.link_sigma).member("rank_sigma", result.jitter.rank_sigma);

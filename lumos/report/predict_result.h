@@ -10,6 +10,7 @@
 #include "lumos/graph/exec_graph.h"
 #include "lumos/model/job.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/trace/kernel_family.h"
 #include "lumos/whatif/spread.h"
 
 namespace lumos {
@@ -43,6 +44,14 @@ struct JitterResult {
   double p95_ms = 0;
 };
 
+/// GPU work of one family, over all ranks and the whole trace.
+struct FamilyTime {
+  KernelFamily family = KernelFamily::kOther;
+  uint64_t tasks = 0;
+  double base_ms = 0;
+  double predicted_ms = 0;
+};
+
 struct PredictResult {
   double measured_ms = 0;  ///< of the traces
   double base_ms = 0;      ///< simulated without the changes
@@ -58,6 +67,7 @@ struct PredictResult {
   /// Per step, from the first chosen step's start to the last one's end: what a run takes when steps overlap.
   double base_run_ms = 0;
   double predicted_run_ms = 0;
+  std::vector<FamilyTime> families;  ///< compute only; empty for a changed job
   JitterResult jitter;
   std::vector<AppliedChange> changes;
   std::optional<JobFigures> job;  ///< of a changed job; absent when only times were scaled
