@@ -40,14 +40,16 @@ double kernel_ms(const ExecGraph& graph, const Timeline& timeline) {
   for (const RankTasks& rank : graph.ranks) {
     const std::vector<uint32_t> chosen = chosen_steps(rank);
     if (chosen.empty()) continue;
-    int64_t own_ns = 0;
+    int64_t own_ns = 0, counted_until_ns = INT64_MIN;  // windows of steps may overlap
     for (uint32_t step : chosen) {
       const Window window = simulated_window(timeline, rank.steps[step]);
       for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
         if (!is_compute_task(graph.kind[task])) continue;
         const int64_t start_ns = timeline.start_ns[task];
-        if (start_ns >= window.start_ns && start_ns < window.end_ns) own_ns += graph.duration_ns[task];
+        const bool counted = start_ns < counted_until_ns;
+        if (!counted && start_ns >= window.start_ns && start_ns < window.end_ns) own_ns += graph.duration_ns[task];
       }
+      counted_until_ns = std::max(counted_until_ns, window.end_ns);
     }
     sum_ms += static_cast<double>(own_ns) / 1e6 / static_cast<double>(chosen.size());
     ++ranks;
