@@ -26,12 +26,10 @@ constexpr int kHalvings = 6;
 /// One worker's copy of the graph, changed and restored for each trial.
 class Trial {
  public:
-  explicit Trial(const LinkedJob& job) : job_(job), graph_(job.linked.graph) {
+  Trial(const LinkedJob& job, const MissingMembers& missing) : job_(job), missing_(missing), graph_(job.linked.graph) {
     for (uint32_t e = 0; e < graph_.edges.size(); ++e) {
       if (graph_.edges[e].kind == EdgeKind::kFirstWave) first_wave_.push_back(e);
     }
-    const auto& hidden = job.transfers.hidden_ns;
-    missing_ = std::any_of(hidden.begin(), hidden.end(), [](int64_t ns) { return ns > 0; });
   }
 
   void apply(const Candidate& candidate, double factor) {
@@ -87,23 +85,24 @@ class Trial {
       const double ratio = static_cast<double>(graph_.duration_ns[measured.source]) / static_cast<double>(before_ns);
       graph_.edges[e].lag_ns = static_cast<int32_t>(std::llround(static_cast<double>(measured.lag_ns) * ratio));
     }
-    if (missing_) follow_missing_members(job_, graph_);
+    missing_.follow(graph_);
   }
 
   const LinkedJob& job_;
+  const MissingMembers& missing_;
   ExecGraph graph_;
   Timeline timeline_;
   std::vector<uint32_t> first_wave_;
-  bool missing_ = false;
 };
 
 /// Runs body(trial, i) for all i, each worker with a graph of its own.
 template <class Body>
 void for_each_trial(const LinkedJob& job, size_t count, int threads, Body body) {
   const size_t workers = std::min(count, static_cast<size_t>(threads > 0 ? threads : default_threads()));
+  const MissingMembers missing(job);
   std::atomic<size_t> next{0};
   parallel_for(workers, static_cast<int>(workers), [&](size_t) {
-    Trial trial(job);
+    Trial trial(job, missing);
     for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(trial, i);
   });
 }
@@ -201,7 +200,8 @@ std::vector<Gain> find_gains(const LinkedJob& job, const std::vector<Candidate>&
 }
 
 ExecGraph with_candidate(const LinkedJob& job, const Candidate& candidate, double factor) {
-  Trial trial(job);
+  const MissingMembers missing(job);
+  Trial trial(job, missing);
   trial.apply(candidate, factor);
   return trial.take();
 }
