@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,8 @@ std::string end_text(double ends_after) { return ends_after >= 1 ? "-" : fmt::fo
 
 // Kernels of one library begin alike and differ at the end: long names lose their middle.
 constexpr size_t kNameWidth = 28;
+constexpr size_t kNameWidthBesidePeers = 22;
+constexpr int kPasses = 4;  // names that still look alike then stay so
 
 std::string without_middle(const std::string& name, size_t width) {
   if (text_width(name) <= width || text_width(name) != name.size()) return cut_text(name, width);
@@ -27,20 +30,46 @@ std::string without_middle(const std::string& name, size_t width) {
   return name.substr(0, head) + "..." + name.substr(name.size() - tail);
 }
 
-std::string row_name(const GainRow& row) {
-  const std::string name =
-      row.kind == CandidateKind::kHost ? row.name : fmt::format("{} {}", candidate_kind_name(row.kind), row.name);
-  return without_middle(name, kNameWidth);
+std::string whole_name(const GainRow& row) {
+  return row.kind == CandidateKind::kHost ? row.name : fmt::format("{} {}", candidate_kind_name(row.kind), row.name);
 }
 
-std::string then_lines(const GainsResult& result, size_t limit) {
+size_t common_tail(std::string_view a, std::string_view b) {
+  size_t tail = 0;
+  while (tail < a.size() && tail < b.size() && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) ++tail;
+  return tail;
+}
+
+/// Names of the first `limit` rows that fit `width`. Of names that would be cut to the same text, as those of one
+/// library's kernels are, the end that they share goes too, and again of those that are then cut to the same.
+std::vector<std::string> row_names(const GainsResult& result, size_t limit, size_t width) {
+  std::vector<std::string> whole;
+  for (size_t i = 0; i < result.rows.size() && i < limit; ++i) whole.push_back(whole_name(result.rows[i]));
+  std::vector<std::string> names(whole.size());
+  for (int pass = 0; pass < kPasses; ++pass) {
+    std::map<std::string, std::vector<size_t>> alike;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      names[i] = without_middle(whole[i], width);
+      alike[names[i]].push_back(i);
+    }
+    for (const auto& [cut, rows] : alike) {
+      size_t tail = whole[rows[0]].size();
+      for (size_t i : rows) tail = std::min(tail, common_tail(whole[rows[0]], whole[i]));
+      if (rows.size() < 2 || tail >= whole[rows[0]].size()) continue;
+      for (size_t i : rows) whole[i].resize(whole[i].size() - tail);
+    }
+  }
+  return names;
+}
+
+std::string then_lines(const GainsResult& result, const std::vector<std::string>& names) {
   std::string out;
-  for (size_t i = 0; i < result.rows.size() && i < limit; ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     const GainRow& row = result.rows[i];
     if (row.then.empty()) continue;
     if (out.empty()) out = "\n  Where a gain ends, the path goes on through:\n";
     const std::string end = end_text(row.ends_after);
-    out += fmt::format("  {:<28} {:>6}  {}\n", row_name(row), end, without_middle(row.then, 40));
+    out += fmt::format("  {:<28} {:>6}  {}\n", names[i], end, without_middle(row.then, 40));
   }
   return out;
 }
@@ -55,10 +84,11 @@ std::string gains_text(const GainsResult& result, size_t limit) {
   std::vector<TextTable::Column> columns = {
       {"if faster", Align::kLeft}, {"time"}, {"path"}, {"10 %"}, {"2x"}, {"free"}, {"ends"}};
   if (peers) columns.push_back({"as peers"});
+  const std::vector<std::string> names = row_names(result, limit, peers ? kNameWidthBesidePeers : kNameWidth);
   TextTable table(columns);
-  for (size_t i = 0; i < result.rows.size() && i < limit; ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     const GainRow& row = result.rows[i];
-    std::vector<std::string> cells = {row_name(row),
+    std::vector<std::string> cells = {names[i],
                                       share_text(row.time_ms, result.step_ms),
                                       share_text(row.on_path_ms, result.step_ms),
                                       human_ms(row.tenth_ms),
@@ -73,7 +103,7 @@ std::string gains_text(const GainsResult& result, size_t limit) {
   if (result.rows.size() > limit) {
     out += fmt::format("  {} more; --all or --json lists them\n", result.rows.size() - limit);
   }
-  return out + then_lines(result, limit);
+  return out + then_lines(result, names);
 }
 
 std::string gains_json(const GainsResult& result) {

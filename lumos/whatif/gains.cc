@@ -182,6 +182,7 @@ std::vector<Gain> find_gains(const LinkedJob& job, const std::vector<Candidate>&
     gain.tenth_ns = gain_of(trial, candidate, kTenth, base_ns, step_of);
     gain.half_ns = gain_of(trial, candidate, kHalf, base_ns, step_of);
     gain.peers_ns = gain_of_peers(trial, candidate, base_ns, step_of);
+    if (gain.peers_ns < least_ns) gain.peers_ns = 0;
     if (ends_early(gain)) gain.ends_after = end_of_gain(trial, candidate, gain, base_ns, step_of);
   });
   std::map<uint32_t, Gain> of_first;

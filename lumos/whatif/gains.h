@@ -22,7 +22,7 @@ struct Gain {
   double tenth_ns = 0;     ///< 10 % faster: its time times 0.9
   double half_ns = 0;      ///< twice as fast
   double free_ns = 0;
-  double peers_ns = 0;  ///< as fast as its peers; 0: not slower than these
+  double peers_ns = 0;  ///< as fast as its peers; 0: not notably slower than these
   /// The share of its time that must go for nine tenths of what free gains: beyond it another path decides. 1 where
   /// the gain is in proportion to the end.
   double ends_after = 1;
