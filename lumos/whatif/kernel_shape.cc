@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lumos/whatif/launching_operator.h"
+
 namespace lumos {
 
 namespace {
@@ -63,6 +65,21 @@ std::optional<ProductShape> product_of(std::string_view operator_name, const std
     return attention(tensors, backward ? 1 : 0, 1, backward);
   }
   return std::nullopt;
+}
+
+std::optional<ProductShape> product_around(const EventTable& table, const Nesting& nested, const ShapeTable& shapes,
+                                           uint32_t row) {
+  std::optional<ProductShape> product;
+  first_around(nested, row, [&](uint32_t at) {
+    product = product_of(table.name_of(at), shapes.of_row(at));
+    return product.has_value();
+  });
+  return product;
+}
+
+double product_us(const ProductShape& shape, const Gpu& gpu) {
+  if (const auto* gemm = std::get_if<GemmShape>(&shape)) return gemm_us(*gemm, gpu);
+  return attention_us(std::get<AttentionShape>(shape), gpu);
 }
 
 }  // namespace lumos

@@ -23,11 +23,6 @@ bool is_matrix(KernelFamily family) {
   return family == KernelFamily::kGemm || family == KernelFamily::kConvolution || family == KernelFamily::kAttention;
 }
 
-double product_us(const ProductShape& shape, const Gpu& gpu) {
-  if (const auto* gemm = std::get_if<GemmShape>(&shape)) return gemm_us(*gemm, gpu);
-  return attention_us(std::get<AttentionShape>(shape), gpu);
-}
-
 double memory_rate(const Gpu& gpu) { return gpu.memory_gb_per_s * gpu.memory_peak_fraction; }
 
 double matrix_rate(const Gpu& gpu, KernelFamily family) {
@@ -96,16 +91,6 @@ class ClusterChange {
       families_[family].add(static_cast<double>(graph_.duration_ns[task]) / 1e6, ratio);
     }
     return {};
-  }
-
-  static std::optional<ProductShape> product_around(const EventTable& table, const Nesting& nested,
-                                                    const ShapeTable& shapes, uint32_t row) {
-    std::optional<ProductShape> product;
-    first_around(nested, row, [&](uint32_t at) {
-      product = product_of(table.name_of(at), shapes.of_row(at));
-      return product.has_value();
-    });
-    return product;
   }
 
   /// What an empty kernel takes goes with what it takes there; the rest with the rate that limits the family.

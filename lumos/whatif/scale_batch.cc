@@ -2,14 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "lumos/model/grown_kernel.h"
+#include "lumos/model/known_gpus.h"
 #include "lumos/sim/overlap.h"
 #include "lumos/trace/kernel_family.h"
 #include "lumos/whatif/batch_dimension.h"
 #include "lumos/whatif/kernel_floor.h"
+#include "lumos/whatif/kernel_shape.h"
 #include "lumos/whatif/launching_operator.h"
 #include "lumos/whatif/link_speed.h"
 
@@ -24,6 +29,19 @@ bool is_tiled(KernelFamily family) {
 
 /// A reduction's blocks are as many as the GPU likes, or as its output: they do not say how much it reads.
 bool blocks_tell(KernelFamily family) { return family != KernelFamily::kReduction && family != KernelFamily::kSort; }
+
+/// The product with `factor` times the batch.
+ProductShape grown(ProductShape shape, double factor, bool sums) {
+  const auto grow = [&](int64_t& extent) {
+    extent = std::max<int64_t>(1, std::llround(static_cast<double>(extent) * factor));
+  };
+  if (auto* gemm = std::get_if<GemmShape>(&shape)) {
+    grow(sums ? gemm->k : gemm->batch > 1 ? gemm->batch : gemm->m);
+  } else {
+    grow(std::get<AttentionShape>(shape).batch);
+  }
+  return shape;
+}
 
 class BatchScaler {
  public:
@@ -60,14 +78,16 @@ class BatchScaler {
     const KernelFloors floors(graph_, rank);
     floors_ns_ += floors.usual_ns();
     for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-      if (is_compute_task(graph_.kind[task]) && graph_.event[task] != kNoIndex) {
-        scale_task(table, task, batch.use_of(launched_by[task - rank.first_task]), floors);
-      }
+      if (!is_compute_task(graph_.kind[task]) || graph_.event[task] == kNoIndex) continue;
+      const uint32_t launch = launched_by[task - rank.first_task];
+      const auto product = [&] { return product_around(table, nested, shapes, launch); };
+      scale_task(table, task, batch.use_of(launch), floors, product);
     }
     scale_transfers(r, batch);
   }
 
-  void scale_task(const EventTable& table, uint32_t task, BatchUse use, const KernelFloors& floors) {
+  template <class Product>
+  void scale_task(const EventTable& table, uint32_t task, BatchUse use, const KernelFloors& floors, Product product) {
     const uint32_t row = graph_.event[task];
     const KernelFamily family = row_family(table, row);
     const int64_t duration_ns = graph_.duration_ns[task];
@@ -86,8 +106,22 @@ class BatchScaler {
     kernel.full_waves = kernel.in_rounds ? 1 : kSmallWaves;
     const bool tell = graph_.kind[task] == TaskKind::kKernel && blocks_tell(family);
     kernel.waves = tell ? kernel_waves(table, row, kernel.in_rounds) : 0;
-    const double blocks = use == BatchUse::kSums ? 1 : scale_.factor;
-    out_.touch(task, grown_us(kernel, scale_.factor, blocks) / kernel.us);
+    const bool sums = use == BatchUse::kSums;
+    double work = scale_.factor;
+    // Where blocks do not tell, as of a crew that shares the tiles, the model of the product does.
+    if (kernel.in_rounds && kernel.waves <= 0) work = work_ratio(table, product(), sums);
+    out_.touch(task, grown_us(kernel, work, sums ? 1 : scale_.factor) / kernel.us);
+  }
+
+  /// By the model without what is fixed; in proportion where shape or GPU are not known.
+  double work_ratio(const EventTable& table, const std::optional<ProductShape>& shape, bool sums) const {
+    if (!shape || table.info.devices.empty()) return scale_.factor;
+    const DeviceProperties& device = table.info.devices.front();
+    std::optional<Gpu> gpu = known_gpu(device.name);
+    if (!gpu) return scale_.factor;
+    if (device.num_sms > 0) gpu->sm_count = device.num_sms;
+    gpu->kernel_floor_us = 0;
+    return product_us(grown(*shape, scale_.factor, sums), *gpu) / product_us(*shape, *gpu);
   }
 
   /// Gradients are as large as before; activations grow. Latency and settling stay.

@@ -121,5 +121,23 @@ TEST(ScaleBatch, AMeasuredBatchPredictsTheOtherMeasuredOne) {
   EXPECT_DOUBLE_EQ(scaled_kernels_ms(small_job, "1"), small_ms);
 }
 
+TEST(ScaleBatch, MoreSamplesNeverTakeLessAndEquallyManyTheSame) {
+  for (const char* path : {"traces/h100/qwen1.5-0.5b.json.gz", "traces/mi300x/qwen1.5-0.5b.json.gz",
+                           "traces/resnet50-2021-schema/workers0.json.gz"}) {
+    SKIP_WITHOUT_DATA(data_path(path));
+    const LinkedJob job = real_job(path);
+    std::vector<double> before(job.linked.graph.size(), 0);
+    for (double factor : {0.25, 0.5, 1.0, 2.0, 8.0}) {
+      const auto scaled = scale_batch(job, {factor, 0});
+      ASSERT_TRUE(scaled.has_value()) << path;
+      for (uint32_t task = 0; task < before.size(); ++task) {
+        ASSERT_GE(scaled->factor[task], before[task] * (1 - 1e-12)) << path << " task " << task << " x" << factor;
+        ASSERT_NEAR(scaled->factor[task], 1, factor == 1 ? 1e-12 : 100);
+      }
+      before = scaled->factor;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lumos
