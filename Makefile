@@ -46,6 +46,7 @@ accuracy: build
 	@scripts/accuracy-search $(BUILD)/lumos
 	@scripts/score-dependencies $(BUILD)/lumos
 	@scripts/accuracy-link --lumos $(BUILD)/lumos
+	@scripts/accuracy-what-ifs $(BUILD)/lumos
 
 bench:
 	@scripts/install-deps test

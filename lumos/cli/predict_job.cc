@@ -86,7 +86,7 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   result.p90_ms = forecast.changed.p90_ms;
   result.breakdown = breakdown_of(forecast.changed.mean);
   result.kernel_ms = forecast.changed.mean.kernel_ms;
-  for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0});
+  for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0, {}});
   result.warnings = base.warnings;
   result.warnings.insert(result.warnings.end(), forecast.warnings.begin(), forecast.warnings.end());
   const auto& devices = graphs.front().ranks.front().table->info.devices;

@@ -17,6 +17,7 @@ const std::string_view kPredictSchema = R"json({
       "properties": {
         "step_ms": {"type": "number", "description": "simulated without the changes"},
         "measured_ms": {"type": "number"},
+        "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank; not with --job"},
         "unprofiled_ms": {"type": "number", "description": "without what the profiler cost the CPU, estimated; not with --job"},
         "run_ms": {"type": "number", "description": "first start to last end over the steps; 0 where steps between are left out"}
       }
@@ -64,12 +65,29 @@ const std::string_view kPredictSchema = R"json({
         }
       }
     },
+    "families": {
+      "type": "array",
+      "description": "compute by family of kernels, over all ranks and the whole trace; not with --job",
+      "items": {
+        "type": "object",
+        "required": ["family", "tasks", "base_ms", "predicted_ms"],
+        "properties": {
+          "family": {"type": "string"},
+          "tasks": {"type": "integer", "minimum": 0},
+          "base_ms": {"type": "number", "description": "measured"},
+          "predicted_ms": {"type": "number"}
+        }
+      }
+    },
     "jitter": {
       "type": "object",
       "description": "with --jitter: the spread of the step when times vary by chance",
       "required": ["sigma", "samples", "seed", "mean_ms", "p50_ms", "p95_ms"],
       "properties": {
-        "sigma": {"type": "number"},
+        "fitted": {"type": "boolean", "description": "the spread is that of the trace"},
+        "sigma": {"type": "number", "description": "of kernels; standard deviations of logarithms"},
+        "link_sigma": {"type": "number", "description": "of transfers"},
+        "rank_sigma": {"type": "number", "description": "of a rank from step to step, beyond its kernels'"},
         "samples": {"type": "integer", "minimum": 1},
         "seed": {"type": "integer"},
         "mean_ms": {"type": "number"},
@@ -86,7 +104,8 @@ const std::string_view kPredictSchema = R"json({
         "properties": {
           "change": {"type": "string"},
           "tasks": {"type": "integer", "minimum": 0},
-          "time_ms": {"type": "number", "description": "before the change, over all ranks and the whole trace"}
+          "time_ms": {"type": "number", "description": "before the change, over all ranks and the whole trace"},
+          "notes": {"type": "array", "items": {"type": "string"}, "description": "what was assumed"}
         }
       }
     },
