@@ -36,7 +36,8 @@ def check(value, schema, root, path):
     if "enum" in schema and value not in schema["enum"]:
         yield f"{path}: {value!r} is not one of {schema['enum']}"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if value < schema.get("minimum", value) or value > schema.get("maximum", value):
+        below = value < schema.get("minimum", value) or value <= schema.get("exclusiveMinimum", value - 1)
+        if below or value > schema.get("maximum", value):
             yield f"{path}: {value} is out of range"
         if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
             yield f"{path}: {value} is not above {schema['exclusiveMinimum']}"

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "lumos/cli/config_file.h"
+
 namespace lumos {
 
 void add_change_options(Command& command, ChangeArguments& arguments) {
@@ -11,14 +13,14 @@ void add_change_options(Command& command, ChangeArguments& arguments) {
        &arguments.scale_batch},
       {"--batch-size", "N", "The traced batch, where the shapes do not tell", &arguments.batch_size},
       {"--cluster",
-       "FILE",
-       "Another GPU or network: every kernel by the ratio of its model's times on both",
+       "FILE|NAME",
+       "Another GPU or network, by file or name (dgx-h100): every kernel by the ratio of its model's times on both",
        &arguments.cluster,
        false,
        {},
        Completion::kFile},
       {"--from-cluster",
-       "FILE",
+       "FILE|NAME",
        "The traced machine, where the device's name does not tell; needed for transfers",
        &arguments.from_cluster,
        false,
@@ -53,11 +55,15 @@ Result<ChangeList> change_list(const ChangeArguments& arguments) {
   if (arguments.gpus_per_node < 0) return fail(ErrorKind::kUsage, "--gpus-per-node must be 1 or more");
   if (arguments.batch_size < 0) return fail(ErrorKind::kUsage, "--batch-size must be 1 or more");
   if (arguments.batch_size > 0) list.batch_size = arguments.batch_size;
-  if (!arguments.from_cluster.empty()) list.from_cluster = TRY(read_shared_cluster(arguments.from_cluster));
+  if (!arguments.from_cluster.empty()) {
+    list.from_cluster = TRY(read_shared_cluster(TRY(find_config("clusters", arguments.from_cluster))));
+  }
+  std::vector<std::string> clusters;
+  for (const std::string& word : arguments.cluster) clusters.push_back(TRY(find_config("clusters", word)));
   if (arguments.gpus_per_node > 0) list.gpus_per_node = arguments.gpus_per_node;
   for (const std::string& text : arguments.scales) list.scales.push_back(TRY(parse_scale(text)));
   const std::pair<const char*, const std::vector<std::string>*> lists[] = {{"scale-batch", &arguments.scale_batch},
-                                                                           {"cluster", &arguments.cluster},
+                                                                           {"cluster", &clusters},
                                                                            {"kernel-times", &arguments.kernel_times},
                                                                            {"remove", &arguments.remove},
                                                                            {"fuse", &arguments.fuse},
