@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "lumos/cli/change_arguments.h"
+#include "lumos/cli/predict_changes.h"
 #include "lumos/cli/predict_job.h"
 #include "lumos/cli/predict_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/predict_result.h"
-#include "lumos/whatif/change.h"
 
 namespace lumos {
 
@@ -18,51 +18,15 @@ struct PredictArguments {
   ReadArguments read;
   ChangeArguments changes;
   JobChange change;
-  double jitter = 0;
-  int64_t samples = 100;
-  int64_t seed = 1;
+  JitterArguments jitter;
   bool json = false;
 };
 
-/// What the traces cannot show, said beside the number.
-std::vector<std::string> warnings_of(const LinkedJob& job) {
-  std::vector<std::string> warnings;
-  const MatchCounts& counts = job.matches.counts;
-  if (counts.refused > 0) {
-    warnings.push_back(
-        fmt::format("{} communication kernels look matched by order but their ends disagree; they are "
-                    "not linked",
-                    counts.refused));
-  }
-  if (counts.alone > 0) {
-    warnings.push_back(
-        fmt::format("{} of {} communication kernels have members that are not traced; how long these "
-                    "are waited for follows the compute of the ranks that are",
-                    counts.alone, counts.kernels));
-  }
-  return warnings;
-}
-
-constexpr int64_t kMostSamples = 100'000;  // minutes even for a small job; more is a slip of the keyboard
-
-Result<PredictOptions> predict_options(const PredictArguments& arguments) {
-  if (arguments.jitter < 0 || arguments.jitter > 1) {
-    return fail(ErrorKind::kUsage, "--jitter must be from 0 to 1, as in 0.05 for 5 %");
-  }
-  if (arguments.samples < 1 || arguments.samples > kMostSamples) {
-    return fail(ErrorKind::kUsage, "--samples must be from 1 to {}", kMostSamples);
-  }
-  PredictOptions options;
-  options.jitter_sigma = arguments.jitter;
-  options.samples = static_cast<uint32_t>(arguments.samples);
-  options.seed = static_cast<uint64_t>(arguments.seed);
-  options.threads = static_cast<int>(arguments.read.threads);
-  return options;
-}
-
 Status run(const PredictArguments& arguments, Console& console) {
   const ChangeList changes = TRY(change_list(arguments.changes));
-  const PredictOptions options = TRY(predict_options(arguments));
+  JitterArguments jitter = arguments.jitter;
+  jitter.threads = arguments.read.threads;
+  const PredictOptions options = TRY(predict_options(jitter));
   if (!arguments.change.job_file.empty()) {
     if (!changes.empty() || options.jitter_sigma > 0)
       return fail(ErrorKind::kUsage, "predict: {} and --job answer different questions; give one of them",
@@ -78,10 +42,7 @@ Status run(const PredictArguments& arguments, Console& console) {
         ErrorKind::kUsage,
         "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
-  const ScaledGraph changed = TRY(apply_changes(job, changes));
-  PredictResult result = predict_result(job.linked.graph, changed.graph, options);
-  for (const ScaleMatch& match : changed.matches) result.changes.push_back({match.text, match.tasks, match.time_ms});
-  for (std::string& warning : warnings_of(job)) result.warnings.push_back(std::move(warning));
+  const PredictResult result = TRY(predict_changes(job, changes, options));
   console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
   return {};
 }
@@ -114,9 +75,9 @@ Command predict_command() {
       {"--seeds", "N", "Simulations to average over, 8 by default", &arguments->change.seeds},
       {"--plain", "", "Leave out how waiting grows with more members, for comparison", &arguments->change.plain},
       {"--jitter", "SIGMA", "Let kernels and transfers vary by chance, 0.05 for 5 %, and show p50 and p95",
-       &arguments->jitter},
-      {"--samples", "N", "Of the jitter, 100 by default", &arguments->samples},
-      {"--seed", "N", "Of the jitter, 1 by default", &arguments->seed},
+       &arguments->jitter.sigma},
+      {"--samples", "N", "Of the jitter, 100 by default", &arguments->jitter.samples},
+      {"--seed", "N", "Of the jitter, 1 by default", &arguments->jitter.seed},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_change_options(command, arguments->changes);

@@ -1,0 +1,57 @@
+#include "lumos/cli/predict_changes.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lumos {
+
+namespace {
+
+/// What the traces cannot show, said beside the number.
+std::vector<std::string> warnings_of(const LinkedJob& job) {
+  std::vector<std::string> warnings;
+  const MatchCounts& counts = job.matches.counts;
+  if (counts.refused > 0) {
+    warnings.push_back(
+        fmt::format("{} communication kernels look matched by order but their ends disagree; they are "
+                    "not linked",
+                    counts.refused));
+  }
+  if (counts.alone > 0) {
+    warnings.push_back(
+        fmt::format("{} of {} communication kernels have members that are not traced; how long these "
+                    "are waited for follows the compute of the ranks that are",
+                    counts.alone, counts.kernels));
+  }
+  return warnings;
+}
+
+constexpr int64_t kMostSamples = 100'000;  // minutes even for a small job; more is a slip of the keyboard
+
+}  // namespace
+
+Result<PredictOptions> predict_options(const JitterArguments& arguments) {
+  if (arguments.sigma < 0 || arguments.sigma > 1) {
+    return fail(ErrorKind::kUsage, "--jitter must be from 0 to 1, as in 0.05 for 5 %");
+  }
+  if (arguments.samples < 1 || arguments.samples > kMostSamples) {
+    return fail(ErrorKind::kUsage, "--samples must be from 1 to {}", kMostSamples);
+  }
+  PredictOptions options;
+  options.jitter_sigma = arguments.sigma;
+  options.samples = static_cast<uint32_t>(arguments.samples);
+  options.seed = static_cast<uint64_t>(arguments.seed);
+  options.threads = static_cast<int>(arguments.threads);
+  return options;
+}
+
+Result<PredictResult> predict_changes(const LinkedJob& job, const ChangeList& changes, const PredictOptions& options) {
+  const ScaledGraph changed = TRY(apply_changes(job, changes));
+  PredictResult result = predict_result(job.linked.graph, changed.graph, options);
+  for (const ScaleMatch& match : changed.matches) result.changes.push_back({match.text, match.tasks, match.time_ms});
+  for (std::string& warning : warnings_of(job)) result.warnings.push_back(std::move(warning));
+  return result;
+}
+
+}  // namespace lumos

@@ -1,0 +1,27 @@
+// The part of `lumos predict` that changes the graph of a job: makes parts of it faster or slower, or takes them out.
+// Read by the command and by python/.
+#pragma once
+
+#include <cstdint>
+
+#include "lumos/graph/job.h"
+#include "lumos/report/predict_result.h"
+#include "lumos/whatif/change.h"
+
+namespace lumos {
+
+/// --jitter, --samples and --seed.
+struct JitterArguments {
+  double sigma = 0;
+  int64_t samples = 100;
+  int64_t seed = 1;
+  int64_t threads = 0;
+};
+
+/// Errors: kUsage for numbers out of range.
+Result<PredictOptions> predict_options(const JitterArguments& arguments);
+
+/// Simulates the job with and without the changes. Errors as of apply_changes.
+Result<PredictResult> predict_changes(const LinkedJob& job, const ChangeList& changes, const PredictOptions& options);
+
+}  // namespace lumos
