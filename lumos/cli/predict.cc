@@ -37,10 +37,7 @@ Status run(const PredictArguments& arguments, Console& console) {
   }
   if (!arguments.change.settings.empty())
     return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
-  if (changes.empty() && options.jitter_sigma <= 0)
-    return fail(
-        ErrorKind::kUsage,
-        "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
+  TRY_STATUS(check_something_changes(changes, options));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const PredictResult result = TRY(predict_changes(job, changes, options));
   console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));

@@ -46,6 +46,13 @@ Result<PredictOptions> predict_options(const JitterArguments& arguments) {
   return options;
 }
 
+Status check_something_changes(const ChangeList& changes, const PredictOptions& options) {
+  if (!changes.empty() || options.jitter_sigma > 0) return {};
+  return fail(
+      ErrorKind::kUsage,
+      "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
+}
+
 Result<PredictResult> predict_changes(const LinkedJob& job, const ChangeList& changes, const PredictOptions& options) {
   const ScaledGraph changed = TRY(apply_changes(job, changes));
   PredictResult result = predict_result(job.linked.graph, changed.graph, options);

@@ -21,6 +21,9 @@ struct JitterArguments {
 /// Errors: kUsage for numbers out of range.
 Result<PredictOptions> predict_options(const JitterArguments& arguments);
 
+/// Errors: kUsage when nothing changes and nothing varies, which is no question.
+Status check_something_changes(const ChangeList& changes, const PredictOptions& options);
+
 /// Simulates the job with and without the changes. Errors as of apply_changes.
 Result<PredictResult> predict_changes(const LinkedJob& job, const ChangeList& changes, const PredictOptions& options);
 
