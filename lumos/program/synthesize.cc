@@ -62,7 +62,7 @@ class StepWriter {
     synchronize_gradients();
     optimize();
     log_loss();
-    recorder().synchronize_device(Place::kMain, write_.launch_ns());
+    recorder().synchronize_device(Place::kMain, write_.call_ns());
     recorder().end_gpu_annotation(Place::kCompute);
     recorder().close(Place::kMain);
     flights_.clear();
@@ -251,7 +251,7 @@ class StepWriter {
     }
     if (job_.overlap_p2p_comm) return;
     for (uint32_t recorded : posted) write_.wait_for(Place::kMain, recorded);
-    if (job_.batch_p2p_sync) recorder().synchronize_device(Place::kMain, write_.launch_ns() / 10);
+    if (job_.batch_p2p_sync) recorder().synchronize_device(Place::kMain, write_.call_ns());
     gather_received(action);
   }
 
@@ -324,7 +324,7 @@ class StepWriter {
     recorder().open(Place::kMain, EventKind::kCpuOp, "aten::item");
     move("aten::_local_scalar_dense", "", EventKind::kMemcpy, "Memcpy DtoH (Device -> Pageable)", 4,
          cluster_.gpu.kernel_floor_us);
-    recorder().synchronize_stream(Place::kMain, Place::kCompute, write_.launch_ns() / 10);
+    recorder().synchronize_stream(Place::kMain, Place::kCompute, write_.call_ns());
     recorder().close(Place::kMain);
   }
 

@@ -258,7 +258,8 @@ TEST(SyntheticJob, RecoveryFindsTheJobThatWasWrittenAndTheReplayItsStep) {
 
 TEST(SyntheticJob, TakesWhatTheEstimateSays) {
   const Cluster cluster = test_cluster();
-  const Settings large = {{"hidden_size", "4096"}, {"num_attention_heads", "32"}, {"num_layers", "8"}};
+  const Settings large = {
+      {"hidden_size", "8192"}, {"num_attention_heads", "64"}, {"num_layers", "8"}, {"seq_length", "2048"}};
   for (const Settings& split :
        std::vector<Settings>{{{"data_parallel_size", "8"}, {"use_distributed_optimizer", "true"}},
                              {{"tensor_model_parallel_size", "4"}, {"sequence_parallel", "true"}},

@@ -18,6 +18,9 @@ constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
 constexpr std::string_view kCheckpoint = "CheckpointFunction";
 constexpr int32_t kThreadsPerBlock = 128;
 
+/// Of the host's time per kernel at most this is spent inside the calls; the rest is Python's and the operators'.
+constexpr int64_t kLongestLaunchNs = 5'000, kLongestEventCallNs = 1'000;
+
 /// What selective recomputation drops; see attention_core_work.
 bool is_attention_core(std::string_view role) {
   constexpr std::array<std::string_view, 6> kCore = {"core_attention",    "attention_scores",  "attention_softmax",
@@ -82,7 +85,9 @@ WorkWriter::WorkWriter(const Job& job, const Cluster& cluster, int64_t rank)
       rank_(static_cast<int32_t>(rank)),
       groups_(groups_of_rank(job, rank)),
       recorder_(static_cast<int32_t>(rank)),
-      part_ns_(std::max<int64_t>(1, std::llround(cluster.host.launch_us * 1e3 / 10))) {}
+      part_ns_(std::max<int64_t>(1, std::llround(cluster.host.launch_us * 1e3 / 10))),
+      launch_call_ns_(std::min<int64_t>(2 * part_ns_, kLongestLaunchNs)),
+      event_call_ns_(std::min<int64_t>(part_ns_, kLongestEventCallNs)) {}
 
 std::vector<WorkWriter::Function> WorkWriter::functions(const std::vector<KernelWork>& work) {
   std::vector<Function> found;
@@ -237,10 +242,10 @@ void WorkWriter::kernels(Place thread, const KernelWork& work, double more_us, b
     recorder_.open(thread, EventKind::kCpuOp, gemm ? (gemm->batch > 1 ? "aten::bmm" : "aten::mm") : "aten::empty_like",
                    dims);
     recorder_.work(thread, 2 * part_ns_);
-    recorder_.launch(thread, Place::kCompute, item, {"cudaLaunchKernel", 3 * part_ns_});
+    recorder_.launch(thread, Place::kCompute, item, {"cudaLaunchKernel", launch_call_ns_});
     recorder_.work(thread, part_ns_);
     recorder_.close(thread);
-    recorder_.work(thread, part_ns_);
+    recorder_.work(thread, 4 * part_ns_ - launch_call_ns_);
   }
 }
 
@@ -252,10 +257,10 @@ void WorkWriter::operation(std::string_view outer, std::string_view inner, const
   recorder_.work(Place::kMain, 3 * part_ns_);
   if (!inner.empty()) recorder_.open(Place::kMain, EventKind::kCpuOp, inner);
   recorder_.work(Place::kMain, 2 * part_ns_);
-  recorder_.launch(Place::kMain, Place::kCompute, item, {call, 3 * part_ns_});
+  recorder_.launch(Place::kMain, Place::kCompute, item, {call, launch_call_ns_});
   recorder_.work(Place::kMain, part_ns_);
   if (!inner.empty()) recorder_.close(Place::kMain);
-  recorder_.work(Place::kMain, part_ns_);
+  recorder_.work(Place::kMain, 4 * part_ns_ - launch_call_ns_);
   recorder_.close(Place::kMain);
 }
 
@@ -293,14 +298,15 @@ uint32_t WorkWriter::collective(Place thread, GroupKind kind, const KernelWork& 
   recorder_.work(thread, part_ns_);
   recorder_.open(thread, EventKind::kCpuOp, "record_param_comms", comms);
   recorder_.work(thread, part_ns_);
-  recorder_.wait(thread, stream, recorder_.record(thread, Place::kCompute, part_ns_), part_ns_);
+  recorder_.wait(thread, stream, recorder_.record(thread, Place::kCompute, event_call_ns_), event_call_ns_);
   recorder_.open(thread, EventKind::kAnnotation, names.annotation);
   recorder_.work(thread, part_ns_);
-  note(recorder_.launch(thread, stream, item, {"cudaLaunchKernelExC", 2 * part_ns_}), kind, item.duration_ns);
+  note(recorder_.launch(thread, stream, item, {"cudaLaunchKernelExC", launch_call_ns_}), kind, item.duration_ns);
   recorder_.close(thread);
-  const uint32_t recorded = recorder_.record(thread, stream, part_ns_);
+  const uint32_t recorded = recorder_.record(thread, stream, event_call_ns_);
   recorder_.close(thread);
-  recorder_.work(thread, part_ns_);
+  // With the wait that follows, a collective costs the host what any kernel does.
+  recorder_.work(thread, 7 * part_ns_ - launch_call_ns_ - 4 * event_call_ns_);
   recorder_.close(thread);
   return recorded;
 }
@@ -337,9 +343,9 @@ uint32_t WorkWriter::batched_exchange(const std::vector<Tensor>& tensors, size_t
     recorder_.close(kThread);
   }
   recorder_.open(kThread, EventKind::kAnnotation, "nccl:coalesced");
-  recorder_.wait(kThread, Place::kPipeline, recorder_.record(kThread, Place::kCompute, part_ns_), part_ns_);
-  const uint32_t row = recorder_.launch(kThread, Place::kPipeline, item, {"cudaLaunchKernelExC", 2 * part_ns_});
-  const uint32_t recorded = recorder_.record(kThread, Place::kPipeline, part_ns_);
+  recorder_.wait(kThread, Place::kPipeline, recorder_.record(kThread, Place::kCompute, event_call_ns_), event_call_ns_);
+  const uint32_t row = recorder_.launch(kThread, Place::kPipeline, item, {"cudaLaunchKernelExC", launch_call_ns_});
+  const uint32_t recorded = recorder_.record(kThread, Place::kPipeline, event_call_ns_);
   recorder_.close(kThread);
   note(row, GroupKind::kPipeline, item.duration_ns);
   transfers_.back().is_message = true;
@@ -381,11 +387,11 @@ uint32_t WorkWriter::message(const Tensor& tensor, bool send, double bytes, int3
   recorder_.open(kThread, EventKind::kCpuOp, send ? "c10d::send" : "c10d::recv_");
   recorder_.work(kThread, 2 * part_ns_);
   recorder_.open(kThread, EventKind::kCpuOp, "record_param_comms", comms);
-  recorder_.wait(kThread, stream, recorder_.record(kThread, Place::kCompute, part_ns_), part_ns_);
+  recorder_.wait(kThread, stream, recorder_.record(kThread, Place::kCompute, event_call_ns_), event_call_ns_);
   recorder_.open(kThread, EventKind::kAnnotation, item.annotation);
-  const uint32_t row = recorder_.launch(kThread, stream, item, {"cudaLaunchKernelExC", 2 * part_ns_});
+  const uint32_t row = recorder_.launch(kThread, stream, item, {"cudaLaunchKernelExC", launch_call_ns_});
   recorder_.close(kThread);
-  const uint32_t recorded = recorder_.record(kThread, stream, part_ns_);
+  const uint32_t recorded = recorder_.record(kThread, stream, event_call_ns_);
   recorder_.close(kThread);
   recorder_.close(kThread);
   note(row, GroupKind::kPipeline, item.duration_ns);

@@ -56,13 +56,15 @@ class WorkWriter {
 
   /// A collective on its stream, after what the compute stream has; returns the record that a waiter waits for.
   uint32_t collective(Place thread, GroupKind group, const KernelWork& work, std::string_view dtype);
-  void wait_for(Place thread, uint32_t recorded) { recorder_.wait(thread, Place::kCompute, recorded, part_ns_); }
+  void wait_for(Place thread, uint32_t recorded) { recorder_.wait(thread, Place::kCompute, recorded, event_call_ns_); }
 
   /// Transfers of one exchange in one kernel, or one tensor in its own; `peer` is the other rank.
   uint32_t batched_exchange(const std::vector<Tensor>& tensors, size_t sends, double bytes, int32_t peer, int64_t step);
   uint32_t message(const Tensor& tensor, bool send, double bytes, int32_t peer, int64_t step);
 
+  /// The host's time per kernel, and that of a call which only asks something of the GPU.
   int64_t launch_ns() const { return 10 * part_ns_; }
+  int64_t call_ns() const { return event_call_ns_; }
   std::vector<SyntheticTransfer> take_transfers() { return std::move(transfers_); }
 
  private:
@@ -88,7 +90,9 @@ class WorkWriter {
   int32_t rank_;
   RankGroups groups_;
   RankRecorder recorder_;
-  int64_t part_ns_;  ///< a tenth of what the host needs per launch
+  int64_t part_ns_;         ///< a tenth of what the host needs per kernel
+  int64_t launch_call_ns_;  ///< of it, inside the launch call
+  int64_t event_call_ns_;   ///< of it, inside each event record or wait
   int64_t next_number_[2] = {100, 100};
   int64_t ordinal_[kNumGroupKinds] = {};
   std::vector<SyntheticTransfer> transfers_;
