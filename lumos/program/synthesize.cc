@@ -228,26 +228,20 @@ class StepWriter {
     for (uint32_t recorded : std::exchange(gathered_, {})) write_.wait_for(Place::kMain, recorded);
   }
 
-  /// Megatron's exchange between stages: all tensors of a moment in one kernel, which everything waits for; one by one
-  /// where they are to run beside compute, or where a stage holds several chunks and so has two neighbours to serve.
+  /// Megatron's exchange between stages: all messages of a moment in one kernel, which everything waits for; one by one
+  /// where they are to run beside compute.
   void exchange(const Action& action) {
     const Label label{Phase::kP2p, step_, -1, -1, -1};
-    const bool one_by_one = job_.overlap_p2p_comm || job_.virtual_pipeline_model_parallel_size > 1;
+    const std::vector<Message> messages = messages_of(action);
     std::vector<uint32_t> posted;
-    if (!one_by_one) {
+    if (!job_.overlap_p2p_comm) {
       block(BlockRole::kExchange, label);
-      std::vector<Tensor> tensors = action.sends;
-      tensors.insert(tensors.end(), action.receives.begin(), action.receives.end());
-      const int32_t peer =
-          action.sends.empty() ? peer_of(action.receives.front(), false) : peer_of(action.sends.front(), true);
-      posted.push_back(write_.batched_exchange(tensors, action.sends.size(), message_bytes(), peer, step_));
-    } else {
-      for (bool backward : {false, true}) {
-        for (const Tensor& tensor : action.sends)
-          if (tensor.backward == backward) post(tensor, true, label, posted);
-        for (const Tensor& tensor : action.receives)
-          if (tensor.backward == backward) post(tensor, false, label, posted);
-      }
+      posted.push_back(write_.batched_exchange(messages, message_bytes(), step_));
+    }
+    for (size_t i = 0; job_.overlap_p2p_comm && i < messages.size(); ++i) {
+      block(BlockRole::kExchange, label);
+      posted.push_back(write_.single_message(messages[i], message_bytes(), step_));
+      if (!messages[i].send) received_[key_of(messages[i].tensor)] = posted.back();
     }
     if (job_.overlap_p2p_comm) return;
     for (uint32_t recorded : posted) write_.wait_for(Place::kMain, recorded);
@@ -255,10 +249,16 @@ class StepWriter {
     gather_received(action);
   }
 
-  void post(const Tensor& tensor, bool send, const Label& label, std::vector<uint32_t>& posted) {
-    block(BlockRole::kExchange, label);
-    posted.push_back(write_.message(tensor, send, message_bytes(), peer_of(tensor, send), step_));
-    if (job_.overlap_p2p_comm && !send) received_[key_of(tensor)] = posted.back();
+  /// In the order in which they are posted.
+  std::vector<Message> messages_of(const Action& action) const {
+    std::vector<Message> messages;
+    for (bool backward : {false, true}) {
+      for (const Tensor& tensor : action.sends)
+        if (tensor.backward == backward) messages.push_back({tensor, true, peer_of(tensor, true)});
+      for (const Tensor& tensor : action.receives)
+        if (tensor.backward == backward) messages.push_back({tensor, false, peer_of(tensor, false)});
+    }
+    return messages;
   }
 
   using TensorKey = std::tuple<int, int, bool>;

@@ -94,7 +94,7 @@ LowerPlan plan_meetings_of(const Program& program, std::vector<std::vector<Synth
         if (members[key] < 2) continue;
         const auto [found, fresh] = meetings.try_emplace(key, static_cast<uint32_t>(plan.meeting_ns.size()));
         if (fresh) plan.meeting_ns.push_back(jitter.of(transfer->duration_ns));
-        plan.meeting_of.push_back({transfer->row, found->second});
+        plan.meeting_of.push_back({transfer->row, found->second, transfer->sends, transfer->receives});
       }
       placed.meeting_end = static_cast<uint32_t>(plan.meeting_of.size());
       rank.blocks.push_back(placed);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <tuple>
 
 #include "lumos/graph/collective.h"
 
@@ -264,20 +263,25 @@ void WorkWriter::operation(std::string_view outer, std::string_view inner, const
   recorder_.close(Place::kMain);
 }
 
-uint32_t WorkWriter::collective(Place thread, GroupKind kind, const KernelWork& work, std::string_view dtype) {
-  const auto& shape = std::get<Collective>(work.shape);
-  const RankGroup& group = groups_[static_cast<size_t>(kind)];
-  const CollectiveNames names = collective_names(shape.kind, dtype);
-  const double element = dtype == "Float" ? 4 : dtype == "Long" ? 8 : static_cast<double>(element_bytes(job_));
-  const auto elements = std::max<int64_t>(1, static_cast<int64_t>(shape.bytes / element));
+CollectiveDetail WorkWriter::group_detail(const RankGroup& group, std::string_view dtype) {
   CollectiveDetail detail;
-  detail.collective = recorder_.intern(names.metadata);
   detail.dtype = recorder_.intern(dtype);
   detail.group_name = recorder_.intern(fmt::format("{}", group.number));
   detail.group_desc = recorder_.intern(group.description);
   detail.group_ranks = recorder_.intern(ranks_text(group.ranks));
   detail.in_split = detail.out_split = recorder_.intern("[]");
   detail.group_size = static_cast<int32_t>(group.size());
+  return detail;
+}
+
+uint32_t WorkWriter::collective(Place thread, GroupKind kind, const KernelWork& work, std::string_view dtype) {
+  const auto& shape = std::get<Collective>(work.shape);
+  const RankGroup& group = groups_[static_cast<size_t>(kind)];
+  const CollectiveNames names = collective_names(shape.kind, dtype);
+  const double element = dtype == "Float" ? 4 : dtype == "Long" ? 8 : static_cast<double>(element_bytes(job_));
+  const auto elements = std::max<int64_t>(1, static_cast<int64_t>(shape.bytes / element));
+  CollectiveDetail detail = group_detail(group, dtype);
+  detail.collective = recorder_.intern(names.metadata);
   detail.in_elements = shape.kind == CollectiveKind::kAllGather ? elements / group.size() : elements;
   detail.out_elements = shape.kind == CollectiveKind::kReduceScatter ? elements / group.size() : elements;
   KernelWork one = work;
@@ -326,65 +330,69 @@ int64_t WorkWriter::message_ns(double bytes, int32_t peer) const {
   return kernel_ns(collective_us({CollectiveKind::kSendRecv, bytes, shape}, cluster_));
 }
 
-uint32_t WorkWriter::batched_exchange(const std::vector<Tensor>& tensors, size_t sends, double bytes, int32_t peer,
-                                      int64_t step) {
-  constexpr Place kThread = Place::kMain;
-  const CollectiveNames names = collective_names(CollectiveKind::kSendRecv, dtype_name(job_));
+/// A kernel of point-to-point transfers; `names` must outlive it.
+GpuWorkItem WorkWriter::message_item(const CollectiveNames& names, int64_t duration_ns) const {
   GpuWorkItem item;
   item.name = names.kernel;
-  item.duration_ns = message_ns(bytes, peer);
+  item.duration_ns = duration_ns;
   item.detail = detail_of({"", Collective{}});
   item.detail.grid[0] = 4;
   item.communicates = true;
+  return item;
+}
+
+void WorkWriter::note_message(uint32_t row, const Message& message, int64_t duration_ns, int64_t step) {
+  SyntheticTransfer transfer;
+  transfer.block = recorder_.blocks() - 1;
+  transfer.row = row;
+  transfer.duration_ns = duration_ns;
+  transfer.group = groups_[static_cast<size_t>(GroupKind::kPipeline)].number;
+  transfer.ordinal = step;
+  transfer.is_message = true;
+  transfer.sends = message.send;
+  transfer.receives = !message.send;
+  transfer.tensor = message.tensor;
+  transfers_.push_back(transfer);
+}
+
+uint32_t WorkWriter::batched_exchange(const std::vector<Message>& messages, double bytes, int64_t step) {
+  constexpr Place kThread = Place::kMain;
+  const CollectiveNames names = collective_names(CollectiveKind::kSendRecv, dtype_name(job_));
+  // Each direction shares a link.
+  int64_t sent_ns = 0, received_ns = 0;
+  for (const Message& message : messages) (message.send ? sent_ns : received_ns) += message_ns(bytes, message.peer);
+  GpuWorkItem item = message_item(names, std::max(sent_ns, received_ns));
   item.annotation = "nccl:coalesced";
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    recorder_.open(kThread, EventKind::kCpuOp, i < sends ? "c10d::send" : "c10d::recv_");
+  for (const Message& message : messages) {
+    recorder_.open(kThread, EventKind::kCpuOp, message.send ? "c10d::send" : "c10d::recv_");
     recorder_.work(kThread, 2 * part_ns_);
     recorder_.close(kThread);
   }
-  recorder_.open(kThread, EventKind::kAnnotation, "nccl:coalesced");
+  recorder_.open(kThread, EventKind::kAnnotation, item.annotation);
   recorder_.wait(kThread, Place::kPipeline, recorder_.record(kThread, Place::kCompute, event_call_ns_), event_call_ns_);
   const uint32_t row = recorder_.launch(kThread, Place::kPipeline, item, {"cudaLaunchKernelExC", launch_call_ns_});
   const uint32_t recorded = recorder_.record(kThread, Place::kPipeline, event_call_ns_);
   recorder_.close(kThread);
-  note(row, GroupKind::kPipeline, item.duration_ns);
-  transfers_.back().is_message = true;
-  transfers_.back().ordinal = step;
-  // Both ends hold the same tensors, each its own to send first.
-  transfers_.back().tensor = *std::min_element(tensors.begin(), tensors.end(), [](const Tensor& a, const Tensor& b) {
-    return std::tuple(a.backward, a.microbatch, a.virtual_stage) <
-           std::tuple(b.backward, b.microbatch, b.virtual_stage);
-  });
+  for (const Message& message : messages) note_message(row, message, message_ns(bytes, message.peer), step);
   return recorded;
 }
 
-uint32_t WorkWriter::message(const Tensor& tensor, bool send, double bytes, int32_t peer, int64_t step) {
+uint32_t WorkWriter::single_message(const Message& message, double bytes, int64_t step) {
   constexpr Place kThread = Place::kMain;
-  const Place stream = send ? (tensor.backward ? Place::kSendBackward : Place::kSendForward)
-                            : (tensor.backward ? Place::kReceiveBackward : Place::kReceiveForward);
-  const RankGroup& group = groups_[static_cast<size_t>(GroupKind::kPipeline)];
+  const Place stream = message.send ? (message.tensor.backward ? Place::kSendBackward : Place::kSendForward)
+                                    : (message.tensor.backward ? Place::kReceiveBackward : Place::kReceiveForward);
   const CollectiveNames names = collective_names(CollectiveKind::kSendRecv, dtype_name(job_));
-  CollectiveDetail detail;
-  detail.collective = recorder_.intern(send ? "send" : "recv");
-  detail.dtype = recorder_.intern(dtype_name(job_));
-  detail.group_name = recorder_.intern(fmt::format("{}", group.number));
-  detail.group_desc = recorder_.intern(group.description);
-  detail.group_ranks = recorder_.intern(ranks_text(group.ranks));
-  detail.group_size = static_cast<int32_t>(group.size());
+  CollectiveDetail detail = group_detail(groups_[static_cast<size_t>(GroupKind::kPipeline)], dtype_name(job_));
+  detail.collective = recorder_.intern(message.send ? "send" : "recv");
   detail.in_elements = detail.out_elements = static_cast<int64_t>(bytes) / element_bytes(job_);
-  detail.src_rank = send ? rank_ : peer;
-  detail.dst_rank = send ? peer : rank_;
-  GpuWorkItem item;
-  item.name = names.kernel;
-  item.duration_ns = message_ns(bytes, peer);
-  item.detail = detail_of({"", Collective{}});
-  item.detail.grid[0] = 4;
+  detail.src_rank = message.send ? rank_ : message.peer;
+  detail.dst_rank = message.send ? message.peer : rank_;
+  GpuWorkItem item = message_item(names, message_ns(bytes, message.peer));
   item.detail.collective = recorder_.add_collective(detail);
-  item.communicates = true;
-  item.annotation = send ? "nccl:send" : "nccl:recv";
+  item.annotation = message.send ? "nccl:send" : "nccl:recv";
   OpDetail comms;
   comms.collective = item.detail.collective;
-  recorder_.open(kThread, EventKind::kCpuOp, send ? "c10d::send" : "c10d::recv_");
+  recorder_.open(kThread, EventKind::kCpuOp, message.send ? "c10d::send" : "c10d::recv_");
   recorder_.work(kThread, 2 * part_ns_);
   recorder_.open(kThread, EventKind::kCpuOp, "record_param_comms", comms);
   recorder_.wait(kThread, stream, recorder_.record(kThread, Place::kCompute, event_call_ns_), event_call_ns_);
@@ -394,10 +402,7 @@ uint32_t WorkWriter::message(const Tensor& tensor, bool send, double bytes, int3
   const uint32_t recorded = recorder_.record(kThread, stream, event_call_ns_);
   recorder_.close(kThread);
   recorder_.close(kThread);
-  note(row, GroupKind::kPipeline, item.duration_ns);
-  transfers_.back().is_message = true;
-  transfers_.back().ordinal = step;
-  transfers_.back().tensor = tensor;
+  note_message(row, message, item.duration_ns, step);
   return recorded;
 }
 

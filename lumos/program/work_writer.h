@@ -19,7 +19,14 @@
 
 namespace lumos {
 
-/// A communication kernel of a synthesized rank and what names it on all of its members.
+/// A tensor that a kernel sends or receives.
+struct Message {
+  Tensor tensor;
+  bool send = false;
+  int32_t peer = 0;  ///< the other rank
+};
+
+/// A communication kernel of a synthesized rank, or one message of such a kernel, and what names it on all members.
 struct SyntheticTransfer {
   uint32_t block = 0;
   uint32_t row = 0;
@@ -27,6 +34,8 @@ struct SyntheticTransfer {
   int64_t group = 0;    ///< RankGroup::number
   int64_t ordinal = 0;  ///< how many the group had before; of messages: the step
   bool is_message = false;
+  bool sends = true;  ///< messages go one way
+  bool receives = true;
   Tensor tensor;  ///< of messages
 };
 
@@ -58,9 +67,9 @@ class WorkWriter {
   uint32_t collective(Place thread, GroupKind group, const KernelWork& work, std::string_view dtype);
   void wait_for(Place thread, uint32_t recorded) { recorder_.wait(thread, Place::kCompute, recorded, event_call_ns_); }
 
-  /// Transfers of one exchange in one kernel, or one tensor in its own; `peer` is the other rank.
-  uint32_t batched_exchange(const std::vector<Tensor>& tensors, size_t sends, double bytes, int32_t peer, int64_t step);
-  uint32_t message(const Tensor& tensor, bool send, double bytes, int32_t peer, int64_t step);
+  /// All messages of an exchange, of `bytes` each, in one kernel, or one in its own; the result is as of collective().
+  uint32_t batched_exchange(const std::vector<Message>& messages, double bytes, int64_t step);
+  uint32_t single_message(const Message& message, double bytes, int64_t step);
 
   /// The host's time per kernel, and that of a call which only asks something of the GPU.
   int64_t launch_ns() const { return 10 * part_ns_; }
@@ -81,7 +90,10 @@ class WorkWriter {
                           const SequenceNumbers& numbers);
   void body(Place thread, const std::vector<KernelWork>& work, Function function, bool backward);
   void kernels(Place thread, const KernelWork& work, double more_us, bool backward, int gemms_before);
+  CollectiveDetail group_detail(const RankGroup& group, std::string_view dtype);
   int64_t message_ns(double bytes, int32_t peer) const;
+  GpuWorkItem message_item(const CollectiveNames& names, int64_t duration_ns) const;
+  void note_message(uint32_t row, const Message& message, int64_t duration_ns, int64_t step);
   int64_t& next_number(Place thread) { return next_number_[thread == Place::kMain ? 0 : 1]; }
   void note(uint32_t row, GroupKind group, int64_t duration_ns);
 
