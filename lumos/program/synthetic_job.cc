@@ -44,6 +44,15 @@ MeetingKey key_of(const SyntheticTransfer& transfer) {
           tensor.microbatch,   tensor.virtual_stage, tensor.backward};
 }
 
+/// A seed of the meeting's own, so that it does not depend on which others are simulated.
+uint64_t seed_of(const SyntheticTransfer& transfer, uint64_t seed) {
+  const Tensor& tensor = transfer.tensor;
+  for (int64_t part : {transfer.group, transfer.ordinal, int64_t{tensor.microbatch}, int64_t{tensor.virtual_stage},
+                       int64_t{tensor.backward}, int64_t{transfer.is_message}})
+    seed = Draw(seed ^ static_cast<uint64_t>(part)).next();
+  return seed;
+}
+
 /// Factors exp(sigma z), with z normal (Box and Muller 1958) and the mean of the factor 1.
 class Jitter {
  public:
@@ -81,7 +90,6 @@ LowerPlan plan_meetings_of(const Program& program, std::vector<std::vector<Synth
     for (const SyntheticTransfer& transfer : list) ++members[key_of(transfer)];
   LowerPlan plan;
   std::map<MeetingKey, uint32_t> meetings;
-  Jitter jitter(options.jitter_sigma, options.seed);
   for (uint32_t r = 0; r < program.ranks.size(); ++r) {
     PlannedRank rank;
     rank.rank = program.ranks[r].rank;
@@ -93,7 +101,10 @@ LowerPlan plan_meetings_of(const Program& program, std::vector<std::vector<Synth
         const MeetingKey key = key_of(*transfer);
         if (members[key] < 2) continue;
         const auto [found, fresh] = meetings.try_emplace(key, static_cast<uint32_t>(plan.meeting_ns.size()));
-        if (fresh) plan.meeting_ns.push_back(jitter.of(transfer->duration_ns));
+        if (fresh) {
+          Jitter jitter(options.jitter_sigma, seed_of(*transfer, options.seed));
+          plan.meeting_ns.push_back(jitter.of(transfer->duration_ns));
+        }
         plan.meeting_of.push_back({transfer->row, found->second, transfer->sends, transfer->receives});
       }
       placed.meeting_end = static_cast<uint32_t>(plan.meeting_of.size());

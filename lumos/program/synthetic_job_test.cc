@@ -291,7 +291,12 @@ TEST(SyntheticJob, RanksOfAStageDifferInTheirGroupsOnly) {
 }
 
 TEST(SyntheticJob, JitterFollowsItsSeedAndMakesRanksWait) {
-  const Job job = small_job({{"data_parallel_size", "4"}});
+  // Large enough for the GPU, not the host, to set the pace.
+  const Job job = small_job({{"data_parallel_size", "4"},
+                             {"hidden_size", "4096"},
+                             {"num_attention_heads", "32"},
+                             {"seq_length", "2048"},
+                             {"num_microbatches", "2"}});
   const Cluster cluster = test_cluster();
   SyntheticOptions options;
   options.ranks = all_ranks(job);
