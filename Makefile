@@ -13,8 +13,9 @@ build:
 	@$(NINJA) lumos
 
 demo: build
-	@$(BUILD)/lumos demo --out $(BUILD)/demo.json
-	$(BUILD)/lumos replay $(BUILD)/demo.json
+	$(BUILD)/lumos synth --job demo --cluster dgx-h100 --out $(BUILD)/demo
+	$(BUILD)/lumos replay $(BUILD)/demo
+	$(BUILD)/lumos predict $(BUILD)/demo --job $(BUILD)/demo/job.toml --set pipeline_model_parallel_size=4
 
 test:
 	@scripts/install-deps test

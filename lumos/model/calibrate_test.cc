@@ -17,6 +17,7 @@ TEST(LeastSquares, FindsTheParametersOfACurveInSpiteOfOutliers) {
   problem.initial = {1, 1};
   problem.lower = {1e-3, 1e-3};
   problem.upper = {1e3, 1e3};
+  problem.prior_weight = {0, 0};
   problem.residuals = [](std::span<const double> p, std::span<double> residuals) {
     for (size_t i = 0; i < residuals.size(); ++i) {
       const double x = double(i + 1);
@@ -35,10 +36,26 @@ TEST(LeastSquares, KeepsBounds) {
   problem.initial = {1};
   problem.lower = {0.5};
   problem.upper = {2};
+  problem.prior_weight = {0};
   problem.residuals = [](std::span<const double> p, std::span<double> residuals) {
     residuals[0] = std::log(p[0] / 10);
   };
   EXPECT_NEAR(fit(problem).parameters[0], 2, 1e-9);
+}
+
+TEST(LeastSquares, WhatTheDataLeaveOpenFollowsTheWeakerPrior) {
+  FitProblem problem;
+  problem.num_residuals = 1;
+  problem.initial = {1, 1};
+  problem.lower = {0.01, 0.01};
+  problem.upper = {100, 100};
+  problem.prior_weight = {1, 0.01};
+  problem.residuals = [](std::span<const double> p, std::span<double> residuals) {
+    residuals[0] = std::log(p[0] * p[1] / 4);
+  };
+  const FitResult result = fit(problem);
+  EXPECT_NEAR(result.parameters[0], 1, 0.1);
+  EXPECT_NEAR(result.parameters[1], 4, 0.4);
 }
 
 /// Steps of many jobs on a cluster, as if measured.

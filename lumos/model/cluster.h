@@ -31,7 +31,8 @@ struct Gpu {
 
 /// The CPU side of a training step.
 struct Host {
-  double launch_us = 0;  ///< CPU time per kernel launched from Python's forward or autograd's backward
+  double launch_us = 0;  ///< CPU time per modelled kernel, in Python's forward or autograd's backward, with all that
+                         ///< surrounds its launch
   double step_us = 0;    ///< once per step: data, gradient scaling, logging, synchronisation
 };
 

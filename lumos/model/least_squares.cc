@@ -96,7 +96,7 @@ class Fitter {
   double cost(const std::vector<double>& log, const std::vector<double>& residuals) const {
     double sum = robust_cost(residuals);
     for (size_t i = 0; i < log.size(); ++i) {
-      sum += problem_.prior_weight * (log[i] - initial_[i]) * (log[i] - initial_[i]);
+      sum += problem_.prior_weight[i] * (log[i] - initial_[i]) * (log[i] - initial_[i]);
     }
     return sum;
   }
@@ -136,8 +136,8 @@ class Fitter {
       }
     }
     for (size_t i = 0; i < n; ++i) {
-      right[i] -= 2 * problem_.prior_weight * (log_[i] - initial_[i]);
-      normal[i][i] = normal[i][i] * (1 + damping) + 2 * problem_.prior_weight + 1e-12;
+      right[i] -= 2 * problem_.prior_weight[i] * (log_[i] - initial_[i]);
+      normal[i][i] = normal[i][i] * (1 + damping) + 2 * problem_.prior_weight[i] + 1e-12;
     }
     const std::vector<double> step = solve(std::move(normal), std::move(right));
     std::vector<double> candidate = log_;
@@ -183,6 +183,7 @@ class Fitter {
 
 FitResult fit(const FitProblem& problem) {
   CHECK(problem.lower.size() == problem.initial.size() && problem.upper.size() == problem.initial.size());
+  CHECK(problem.prior_weight.size() == problem.initial.size());
   return Fitter(problem).run();
 }
 

@@ -17,7 +17,8 @@ struct FitProblem {
   std::vector<double> initial;  ///< positive
   std::vector<double> lower;    ///< positive bounds, kept
   std::vector<double> upper;
-  double prior_weight = 0;  ///< pull of each log parameter to its initial value; decides what the data leave open
+  std::vector<double>
+      prior_weight;  ///< pull of each log parameter to its initial value; decides what the data leave open
 };
 
 struct FitResult {
