@@ -33,8 +33,8 @@ struct PageInput {
   uint32_t rank_index = 0;  ///< whose kernels, collectives, utilisation and critical path are shown
   uint32_t step = 0;        ///< which step of it, by index into its steps
   std::optional<PageComparison> comparison;
-  std::optional<GainsResult> gains = std::nullopt;
-  int threads = 0;  ///< for what the page asks beyond the replay: who holds up whom
+  int threads = 0;                                  ///< for what the page asks beyond the replay: who holds up whom
+  std::optional<GainsResult> gains = std::nullopt;  ///< left out of the page where absent
 
   const ExecGraph& graph() const { return job.linked.graph; }
 };
