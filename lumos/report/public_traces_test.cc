@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "lumos/base/json_value.h"
@@ -15,6 +16,7 @@
 #include "lumos/report/measured_timeline.h"
 #include "lumos/report/overlay.h"
 #include "lumos/report/path_table.h"
+#include "lumos/report/trace_files.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/trace/byte_source.h"
 #include "lumos/trace/reader.h"
@@ -66,6 +68,37 @@ TEST(PublicTraces, CriticalPathsAndAttributionSumToTheSteps) {
       EXPECT_EQ(owned_ns, measured.length_ns()) << step.name;
     }
   }
+}
+
+/// Name, start and length of all GPU work, from the first row on.
+std::vector<std::tuple<std::string, int64_t, int64_t>> gpu_timeline(const EventTable& table) {
+  std::vector<std::tuple<std::string, int64_t, int64_t>> rows;
+  for (size_t row = 0; row < table.size(); ++row) {
+    if (is_gpu_work(table.kind[row])) rows.emplace_back(table.name_of(row), table.ts_ns[row], table.dur_ns[row]);
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+TEST(PublicTraces, ReplayedTracesReadBackAsTheSameTimeline) {
+  SKIP_WITHOUT_DATA(data_path("traces"));
+  constexpr uintmax_t kLargestTrace = 200'000;  // compressed: what is read back in a moment
+  const std::string folder = std::filesystem::temp_directory_path() / ("replayed." + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  for (const std::string& file : trace_files()) {
+    if (std::filesystem::file_size(file) > kLargestTrace) continue;
+    SCOPED_TRACE(file);
+    Result<EventTable> table = read_trace(file, ReadOptions{});
+    if (!table) continue;
+    const ExecGraph graph = build_graph(std::make_shared<const EventTable>(std::move(*table)), BuildOptions{});
+    const Timeline timeline = simulate(graph);
+    const std::string path = folder + "/replayed.json";
+    ASSERT_TRUE(write_replayed_trace(graph, timeline, path));
+    const Result<EventTable> back = read_trace(path, ReadOptions{});
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(gpu_timeline(*back), gpu_timeline(replayed_rank_trace(graph, timeline, 0).table));
+  }
+  std::filesystem::remove_all(folder);
 }
 
 /// Start in microseconds and name of the events that a Holistic Trace Analysis overlay marks as critical.
