@@ -12,6 +12,8 @@
 #include "lumos/base/test_data.h"
 #include "lumos/graph/build.h"
 #include "lumos/report/attribution.h"
+#include "lumos/report/breakdown.h"
+#include "lumos/report/busy.h"
 #include "lumos/report/critical_path.h"
 #include "lumos/report/measured_timeline.h"
 #include "lumos/report/overlay.h"
@@ -145,6 +147,39 @@ TEST(PublicTraces, TheMeasuredPathIsThatOfHolisticTraceAnalysis) {
     }
   }
   EXPECT_EQ(on_both, 618u);
+}
+
+// What Holistic Trace Analysis 0.5.0 prints of the DLRM traces, from the first kernel's start to the last one's end.
+// Its idle time is what "other" is here, its compute time leaves copies out, and its non-compute time is the rest.
+TEST(PublicTraces, TheBreakdownIsThatOfHolisticTraceAnalysis) {
+  SKIP_WITHOUT_DATA(data_path("traces/dlrm-8rank-v100"));
+  struct Printed {
+    int64_t idle_us, compute_us, non_compute_us;
+    double overlap_pct;  ///< of communication
+  };
+  constexpr Printed kPrinted[] = {{6419, 1034, 5556, 4.50}, {6428, 1246, 11075, 2.47}, {7046, 1068, 3236, 7.88},
+                                  {8145, 1240, 9468, 3.31}, {8887, 1126, 6576, 0.56},  {9121, 1041, 6230, 0.64},
+                                  {7051, 1051, 3308, 7.56}, {8308, 1059, 1600, 9.51}};
+  for (size_t rank = 0; rank < std::size(kPrinted); ++rank) {
+    SCOPED_TRACE(rank);
+    const std::string file = data_path("traces/dlrm-8rank-v100/rank" + std::to_string(rank) + ".json.gz");
+    const Result<EventTable> table = read_trace(file, ReadOptions{});
+    ASSERT_TRUE(table);
+    const std::vector<BusyInterval> all = busy_intervals(*table);
+    Window window{all.front().start_ns, 0};
+    for (const BusyInterval& interval : all) window.end_ns = std::max(window.end_ns, interval.end_ns);
+    std::vector<BusyInterval> kernels = all;  // Copies fill no SM.
+    std::erase_if(kernels, [](const BusyInterval& each) { return !each.communication && each.sm_share == 0; });
+    const Breakdown ours = breakdown(all, window);
+    const Breakdown without_copies = breakdown(kernels, window);
+    const int64_t compute_ns = without_copies.exposed_compute_ns + without_copies.overlapped_ns;
+    EXPECT_EQ(ours.other_ns, 1000 * kPrinted[rank].idle_us);
+    EXPECT_EQ(compute_ns, 1000 * kPrinted[rank].compute_us);
+    EXPECT_EQ(window.length_ns() - ours.other_ns - compute_ns, 1000 * kPrinted[rank].non_compute_us);
+    const auto communication_ns = static_cast<double>(without_copies.overlapped_ns + without_copies.exposed_comm_ns);
+    EXPECT_NEAR(100 * static_cast<double>(without_copies.overlapped_ns) / communication_ns, kPrinted[rank].overlap_pct,
+                0.01);
+  }
 }
 
 }  // namespace
