@@ -12,6 +12,7 @@
 #include "lumos/report/gains_result.h"
 #include "lumos/report/rank_curve.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/report/work_use.h"
 #include "lumos/sim/timeline.h"
 
 namespace lumos {
@@ -24,6 +25,7 @@ struct PageComparison {
   BreakdownMs breakdown;  ///< sums to step_ms
   std::optional<Diff> diff;
   std::vector<RankCurve> curves;  ///< utilisation of its ranks; empty where it does not tell
+  std::optional<WorkUse> work;    ///< of a prediction that tells it
 };
 
 struct PageInput {

@@ -61,11 +61,21 @@ TEST(Page, ShowsTheNumbersOfTheReplay) {
 
 TEST(Page, PutsAComparisonBesideTheRun) {
   const Made made;
-  PageComparison comparison{"<predicted>", "prediction.json", 12.5, {10, 1, 1, 0.5}, std::nullopt, {}};
+  PageComparison comparison{"<predicted>", "prediction.json", 12.5, {10, 1, 1, 0.5}, std::nullopt, {}, std::nullopt};
   const std::string page = report_page({made.job, made.timeline, made.result, 0, 0, comparison, 1, std::nullopt});
   EXPECT_NE(page.find("<th scope=\"row\">&lt;predicted&gt;</th><td><data value=\"10\">"), std::string::npos);
   EXPECT_TRUE(is_balanced(page));
   EXPECT_EQ(page.find("What makes the difference"), std::string::npos);
+}
+
+TEST(Page, ShowsWhatAPredictionSaysOfTheWork) {
+  const Made made;
+  PageComparison comparison{"predicted", "p.json", 12.5, {10, 1, 1, 0.5}, std::nullopt, {}, std::nullopt};
+  comparison.work = WorkUse{{{"GEMM", 0.25, 0}}, {}, {}};
+  const std::string page = report_page({made.job, made.timeline, made.result, 0, 0, comparison, 1, std::nullopt});
+  EXPECT_TRUE(is_balanced(page));
+  EXPECT_NE(page.find("<th scope=\"row\">GEMM</th><td>" + html_ms(0.0005) + "</td><td>" + html_ms(0.25)),
+            std::string::npos);
 }
 
 TEST(Html, EscapesTextAndKeepsExactValues) {

@@ -101,6 +101,8 @@ for (const { name, paths, predict } of CASES) {
         const parts = predicted.breakdown;
         assert.deepEqual(await rowValues(page, "breakdown", "predicted"),
           [parts.exposed_compute_ms, parts.overlapped_ms, parts.exposed_comm_ms, parts.other_ms, predicted.step_ms]);
+        const gemm = predicted.work.families.find((family) => family.name === "GEMM");
+        assert.equal((await rowValues(page, "prediction", "GEMM"))[1], gemm.ms);
       }
       const { gains } = JSON.parse(run("gains", ...paths, "--json"));
       const gainRows = await page.$$eval("#gains tbody tr", (rows) =>
