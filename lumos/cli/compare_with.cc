@@ -19,6 +19,7 @@ PageComparison as_comparison(Prediction prediction) {
   comparison.step_ms = prediction.step_ms;
   comparison.breakdown = prediction.breakdown;
   comparison.curves = std::move(prediction.curves);
+  comparison.work = std::move(prediction.work);
   return comparison;
 }
 

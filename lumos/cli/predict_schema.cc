@@ -58,7 +58,7 @@ const std::string_view kPredictSchema = R"json({
             "properties": {
               "rank": {"type": "integer"},
               "step_ms": {"type": "number"},
-              "interval_ms": {"type": "number", "exclusiveMinimum": 0},
+              "interval_ms": {"type": "number", "minimum": 0},
               "busy_pct": {"type": "array", "items": {"type": "number"}, "description": "share of each interval in which at least one stream executes"}
             }
           }

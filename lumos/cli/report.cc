@@ -31,7 +31,7 @@ Status run(const ReportArguments& arguments, Console& console) {
   options.threads = static_cast<int>(arguments.read.threads);
   options.clock_offset_ns = job.clock_offsets_ns();
   const ReplayResult result = replay_result(graph, timeline, options);
-  PageInput input{job, timeline, result, 0, 0, std::nullopt, std::nullopt, options.threads};
+  PageInput input{job, timeline, result, 0, 0, std::nullopt, options.threads, std::nullopt};
   input.rank_index = TRY(find_rank(graph, arguments.rank));
   input.step = TRY(find_step(graph, input.rank_index, arguments.step));
   if (!arguments.against.empty())

@@ -25,6 +25,7 @@ struct Part {
 constexpr Part kParts[] = {{"steps", "Steps", step_times_section},
                            {"breakdown", "Breakdown", breakdown_section},
                            {"difference", "Difference", difference_section},
+                           {"prediction", "Prediction", prediction_section},
                            {"utilisation", "Utilisation", utilisation_section},
                            {"lanes", "Streams", lanes_section},
                            {"critical-path", "Critical path", critical_path_section},

@@ -12,6 +12,7 @@
 #include "lumos/report/gains_result.h"
 #include "lumos/report/rank_curve.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/report/work_use.h"
 #include "lumos/sim/timeline.h"
 
 namespace lumos {
@@ -24,6 +25,7 @@ struct PageComparison {
   BreakdownMs breakdown;  ///< sums to step_ms
   std::optional<Diff> diff;
   std::vector<RankCurve> curves;  ///< utilisation of its ranks; empty where it does not tell
+  std::optional<WorkUse> work;    ///< of a prediction that tells it
 };
 
 struct PageInput {
@@ -33,8 +35,8 @@ struct PageInput {
   uint32_t rank_index = 0;  ///< whose kernels, collectives, utilisation and critical path are shown
   uint32_t step = 0;        ///< which step of it, by index into its steps
   std::optional<PageComparison> comparison;
-  std::optional<GainsResult> gains = std::nullopt;
-  int threads = 0;  ///< for what the page asks beyond the replay: who holds up whom
+  int threads = 0;                                  ///< for what the page asks beyond the replay: who holds up whom
+  std::optional<GainsResult> gains = std::nullopt;  ///< left out of the page where absent
 
   const ExecGraph& graph() const { return job.linked.graph; }
 };

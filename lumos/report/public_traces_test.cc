@@ -5,16 +5,20 @@
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "lumos/base/json_value.h"
 #include "lumos/base/test_data.h"
 #include "lumos/graph/build.h"
 #include "lumos/report/attribution.h"
+#include "lumos/report/breakdown.h"
+#include "lumos/report/busy.h"
 #include "lumos/report/critical_path.h"
 #include "lumos/report/measured_timeline.h"
 #include "lumos/report/overlay.h"
 #include "lumos/report/path_table.h"
+#include "lumos/report/trace_files.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/trace/byte_source.h"
 #include "lumos/trace/reader.h"
@@ -68,6 +72,37 @@ TEST(PublicTraces, CriticalPathsAndAttributionSumToTheSteps) {
   }
 }
 
+/// Name, start and length of all GPU work, from the first row on.
+std::vector<std::tuple<std::string, int64_t, int64_t>> gpu_timeline(const EventTable& table) {
+  std::vector<std::tuple<std::string, int64_t, int64_t>> rows;
+  for (size_t row = 0; row < table.size(); ++row) {
+    if (is_gpu_work(table.kind[row])) rows.emplace_back(table.name_of(row), table.ts_ns[row], table.dur_ns[row]);
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+TEST(PublicTraces, ReplayedTracesReadBackAsTheSameTimeline) {
+  SKIP_WITHOUT_DATA(data_path("traces"));
+  constexpr uintmax_t kLargestTrace = 200'000;  // compressed: what is read back in a moment
+  const std::string folder = std::filesystem::temp_directory_path() / ("replayed." + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  for (const std::string& file : trace_files()) {
+    if (std::filesystem::file_size(file) > kLargestTrace) continue;
+    SCOPED_TRACE(file);
+    Result<EventTable> table = read_trace(file, ReadOptions{});
+    if (!table) continue;
+    const ExecGraph graph = build_graph(std::make_shared<const EventTable>(std::move(*table)), BuildOptions{});
+    const Timeline timeline = simulate(graph);
+    const std::string path = folder + "/replayed.json";
+    ASSERT_TRUE(write_replayed_trace(graph, timeline, path));
+    const Result<EventTable> back = read_trace(path, ReadOptions{});
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(gpu_timeline(*back), gpu_timeline(replayed_rank_trace(graph, timeline, 0).table));
+  }
+  std::filesystem::remove_all(folder);
+}
+
 /// Start in microseconds and name of the events that a Holistic Trace Analysis overlay marks as critical.
 std::set<std::pair<int64_t, std::string>> critical_events_of_overlay(const std::string& file) {
   Result<ByteSource> source = ByteSource::open(file);
@@ -112,6 +147,39 @@ TEST(PublicTraces, TheMeasuredPathIsThatOfHolisticTraceAnalysis) {
     }
   }
   EXPECT_EQ(on_both, 618u);
+}
+
+// What Holistic Trace Analysis 0.5.0 prints of the DLRM traces, from the first kernel's start to the last one's end.
+// Its idle time is what "other" is here, its compute time leaves copies out, and its non-compute time is the rest.
+TEST(PublicTraces, TheBreakdownIsThatOfHolisticTraceAnalysis) {
+  SKIP_WITHOUT_DATA(data_path("traces/dlrm-8rank-v100"));
+  struct Printed {
+    int64_t idle_us, compute_us, non_compute_us;
+    double overlap_pct;  ///< of communication
+  };
+  constexpr Printed kPrinted[] = {{6419, 1034, 5556, 4.50}, {6428, 1246, 11075, 2.47}, {7046, 1068, 3236, 7.88},
+                                  {8145, 1240, 9468, 3.31}, {8887, 1126, 6576, 0.56},  {9121, 1041, 6230, 0.64},
+                                  {7051, 1051, 3308, 7.56}, {8308, 1059, 1600, 9.51}};
+  for (size_t rank = 0; rank < std::size(kPrinted); ++rank) {
+    SCOPED_TRACE(rank);
+    const std::string file = data_path("traces/dlrm-8rank-v100/rank" + std::to_string(rank) + ".json.gz");
+    const Result<EventTable> table = read_trace(file, ReadOptions{});
+    ASSERT_TRUE(table);
+    const std::vector<BusyInterval> all = busy_intervals(*table);
+    Window window{all.front().start_ns, 0};
+    for (const BusyInterval& interval : all) window.end_ns = std::max(window.end_ns, interval.end_ns);
+    std::vector<BusyInterval> kernels = all;  // Copies fill no SM.
+    std::erase_if(kernels, [](const BusyInterval& each) { return !each.communication && each.sm_share == 0; });
+    const Breakdown ours = breakdown(all, window);
+    const Breakdown without_copies = breakdown(kernels, window);
+    const int64_t compute_ns = without_copies.exposed_compute_ns + without_copies.overlapped_ns;
+    EXPECT_EQ(ours.other_ns, 1000 * kPrinted[rank].idle_us);
+    EXPECT_EQ(compute_ns, 1000 * kPrinted[rank].compute_us);
+    EXPECT_EQ(window.length_ns() - ours.other_ns - compute_ns, 1000 * kPrinted[rank].non_compute_us);
+    const auto communication_ns = static_cast<double>(without_copies.overlapped_ns + without_copies.exposed_comm_ns);
+    EXPECT_NEAR(100 * static_cast<double>(without_copies.overlapped_ns) / communication_ns, kPrinted[rank].overlap_pct,
+                0.01);
+  }
 }
 
 }  // namespace

@@ -14,32 +14,6 @@ namespace lumos {
 
 namespace {
 
-std::vector<ValidationLine> compare_shares(const std::vector<WorkShare>& predicted,
-                                           const std::vector<WorkShare>& measured) {
-  std::map<std::string, ValidationLine> lines;
-  for (const WorkShare& share : predicted) {
-    ValidationLine& line = lines[share.name];
-    line.predicted_ms += share.total_ms();
-    line.predicted_wait_ms += share.wait_ms;
-  }
-  for (const WorkShare& share : measured) {
-    ValidationLine& line = lines[share.name];
-    line.measured_ms += share.total_ms();
-    line.measured_wait_ms += share.wait_ms;
-  }
-  std::vector<ValidationLine> out;
-  for (auto& [name, line] : lines) {
-    line.name = name;
-    out.push_back(std::move(line));
-  }
-  const auto error_ns = [](const ValidationLine& line) { return std::llround(1e6 * std::abs(line.error_ms())); };
-  std::stable_sort(out.begin(), out.end(), [&](const ValidationLine& a, const ValidationLine& b) {
-    if (error_ns(a) != error_ns(b)) return error_ns(a) > error_ns(b);
-    return a.measured_ms > b.measured_ms;
-  });
-  return out;
-}
-
 std::vector<ValidationLine> compare_components(const BreakdownMs& predicted, const BreakdownMs& measured) {
   const auto line = [](const char* name, double predicted_ms, double measured_ms) {
     ValidationLine out;
@@ -74,6 +48,32 @@ std::vector<std::string> contradictions(const Prediction& prediction, const Exec
 }
 
 }  // namespace
+
+std::vector<ValidationLine> compare_shares(const std::vector<WorkShare>& predicted,
+                                           const std::vector<WorkShare>& measured) {
+  std::map<std::string, ValidationLine> lines;
+  for (const WorkShare& share : predicted) {
+    ValidationLine& line = lines[share.name];
+    line.predicted_ms += share.total_ms();
+    line.predicted_wait_ms += share.wait_ms;
+  }
+  for (const WorkShare& share : measured) {
+    ValidationLine& line = lines[share.name];
+    line.measured_ms += share.total_ms();
+    line.measured_wait_ms += share.wait_ms;
+  }
+  std::vector<ValidationLine> out;
+  for (auto& [name, line] : lines) {
+    line.name = name;
+    out.push_back(std::move(line));
+  }
+  const auto error_ns = [](const ValidationLine& line) { return std::llround(1e6 * std::abs(line.error_ms())); };
+  std::stable_sort(out.begin(), out.end(), [&](const ValidationLine& a, const ValidationLine& b) {
+    if (error_ns(a) != error_ns(b)) return error_ns(a) > error_ns(b);
+    return a.measured_ms > b.measured_ms;
+  });
+  return out;
+}
 
 Validation validate(const Prediction& prediction, const LinkedJob& job, int threads) {
   const ExecGraph& graph = job.linked.graph;

@@ -45,6 +45,10 @@ struct Validation {
   std::vector<std::string> warnings;
 };
 
+/// Both sides of every name that one of them has; the largest difference first.
+std::vector<ValidationLine> compare_shares(const std::vector<WorkShare>& predicted,
+                                           const std::vector<WorkShare>& measured);
+
 /// Holds `prediction` against the measured steps of `job`.
 Validation validate(const Prediction& prediction, const LinkedJob& job, int threads);
 

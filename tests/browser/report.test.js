@@ -101,6 +101,8 @@ for (const { name, paths, predict } of CASES) {
         const parts = predicted.breakdown;
         assert.deepEqual(await rowValues(page, "breakdown", "predicted"),
           [parts.exposed_compute_ms, parts.overlapped_ms, parts.exposed_comm_ms, parts.other_ms, predicted.step_ms]);
+        const gemm = predicted.work.families.find((family) => family.name === "GEMM");
+        assert.equal((await rowValues(page, "prediction", "GEMM"))[1], gemm.ms);
       }
       const { gains } = JSON.parse(run("gains", ...paths, "--json"));
       const gainRows = await page.$$eval("#gains tbody tr", (rows) =>
@@ -158,8 +160,8 @@ for (const { name, paths, predict } of CASES) {
         await chart.scrollIntoViewIfNeeded();
         const box = await chart.boundingBox();
         await page.mouse.move(box.x + box.width / 2, box.y + box.height / 3);
-        await page.waitForTimeout(100);
-        assert.match(await page.$eval("#utilisation .live-chart", (place) => place.textContent), /measured: [\d.]+ %/);
+        await page.waitForFunction(() =>
+          /measured: [\d.]+ %/.test(document.querySelector("#utilisation .live-chart").textContent));
         const zoom = () => chart.evaluate((place) => {
           const { start, end } = place.lumosChart.getOption().dataZoom[0];
           return [start, end];
@@ -174,9 +176,10 @@ for (const { name, paths, predict } of CASES) {
         await page.keyboard.down("Control");
         await page.mouse.wheel(0, -300);
         await page.keyboard.up("Control");
-        await page.waitForTimeout(200);
-        const [start, end] = await zoom();
-        assert.ok(end - start < 100);
+        await page.waitForFunction(() => {
+          const { start, end } = document.querySelector("#utilisation .live-chart").lumosChart.getOption().dataZoom[0];
+          return end - start < 100;
+        });
       }
       assert.deepEqual(seen.errors, []);
       await context.close();
