@@ -19,6 +19,9 @@ namespace {
 /// 2025-01-01; absolute times look like a profiler's.
 constexpr int64_t kBaseNs = 1'735'689'600'000'000'000;
 
+/// Of all simulated ranks together. An event takes about 200 bytes here, with its tasks and dependencies.
+constexpr size_t kMostEvents = 100'000'000;
+
 int64_t rank_of(const Job& job, int64_t tensor, int64_t data, int64_t stage) {
   return tensor * stride_of(job, Axis::kTensor) + data * stride_of(job, Axis::kData) +
          stage * stride_of(job, Axis::kPipeline);
@@ -115,6 +118,17 @@ LowerPlan plan_meetings_of(const Program& program, std::vector<std::vector<Synth
   return plan;
 }
 
+/// Every rank and step is about as large as the first one.
+Status check_size(const Job& job, const Cluster& cluster, const SyntheticOptions& options,
+                  const std::vector<int64_t>& simulated) {
+  if (simulated.empty()) return {};
+  const size_t events =
+      synthesize_rank(job, cluster, simulated.front(), 1).program.table->size() * static_cast<size_t>(options.steps);
+  if (events <= kMostEvents / simulated.size()) return {};
+  return fail(ErrorKind::kUsage, "synth: {} ranks of {} events each are more than fit in memory; fewer --steps{}",
+              simulated.size(), events, options.jitter_sigma > 0 ? " or --ranks, or no jitter" : "");
+}
+
 }  // namespace
 
 std::vector<int64_t> ranks_of_stages(const Job& job) {
@@ -137,6 +151,7 @@ Result<SyntheticJob> simulate_job(const Job& job, const Cluster& cluster, const 
       return fail(ErrorKind::kUsage, "synth: rank {} of a job whose world_size is {}", rank, job.world_size);
   SyntheticJob made;
   made.simulated = ranks_to_simulate(job, options);
+  TRY_STATUS(check_size(job, cluster, options, made.simulated));
   made.program.lanes = synthetic_lanes();
   std::vector<std::vector<SyntheticTransfer>> transfers;
   for (int64_t rank : made.simulated) {
