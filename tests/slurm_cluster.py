@@ -126,8 +126,9 @@ def recipes():
 
 
 def best(path):
-    """Ids and steps of a results file, sorted."""
-    return sorted((line["id"], line["step_ms"]) for line in map(json.loads, path.read_text().splitlines()))
+    """Ids and steps of the estimates in a results file, sorted. What is simulated is known once all parts are there."""
+    lines = map(json.loads, path.read_text().splitlines())
+    return sorted((line["id"], line["step_ms"]) for line in lines if not line.get("simulated"))
 
 
 def array(slurm, blocks, folder, environment):

@@ -194,7 +194,10 @@ Status lead_search(const Work& work, std::string results, int num_ranks) {
   TRY_STATUS(deal_parts(num_ranks, work.num_parts, results));
   if (num_ranks > 1) TRY_STATUS(join_parts(work.num_parts, results));
   Console console = talking_console();
-  return run_lumos(with(work.words, {"--results", results}), console);
+  TRY_STATUS(run_lumos(with(work.words, {"--results", results}), console));
+  // The simulated ones came last; in order, the file is the same for any number of ranks.
+  Words dropped;
+  return num_ranks > 1 ? write_file(results, TRY(merge_results({results}, &dropped))) : Status();
 }
 
 /// Links the ranks of all parts with each other.

@@ -172,7 +172,7 @@ std::vector<Option> search_options(SearchArguments& arguments) {
        {},
        Completion::kFile},
       {"--top", "K", "How many of the shortest steps to list; 0 means all", &arguments.top},
-      {"--simulate", "K", "How many of the best to simulate in full where there are traces; 0: estimates only",
+      {"--simulate", "K", "How many of the best to simulate in full; 0: estimates only",
        &arguments.simulate},
       {"--report",
        "FILE.html",
@@ -206,12 +206,11 @@ Command search_command() {
   command.description =
       "Goes through the legal combinations of parallel sizes, micro-batch size, recomputation and the rest for the "
       "job's global batch, leaves out what does not fit and what a lower bound shows to be no better, and estimates "
-      "the rest as 'lumos estimate' does. Given the traces of a job, the estimates start from what was measured, and "
-      "the "
-      "best are predicted in full, as 'lumos predict --set' does. Lists the shortest steps and those that no other "
-      "beats in step time, memory and GPUs. "
-      "With --results a search that was interrupted goes on where it was; with --shard several processes or machines "
-      "share one, and 'lumos merge' joins their parts.";
+      "the rest as 'lumos estimate' does; the best are then simulated in full, as 'lumos synth' does. Given the traces "
+      "of a job, estimates start from what was measured, and the best are predicted as 'lumos predict --set' does. "
+      "Lists the shortest steps and those that no other beats in step time, memory and GPUs. With --results a search "
+      "that was interrupted goes on where it was; with --shard several processes or machines share one, and 'lumos "
+      "merge' joins their parts.";
   command.example = "lumos search --job gpt3-175b --cluster dgx-h100 --gpus 512 --set global_batch_size=1536";
   command.schema = {"lumos.search.v1", kSearchSchema};
   command.options = search_options(*arguments);

@@ -10,6 +10,7 @@
 #include "lumos/cli/traced_job.h"
 #include "lumos/model/job_file.h"
 #include "lumos/program/predict.h"
+#include "lumos/program/synthetic_job.h"
 #include "lumos/search/configuration.h"
 
 namespace lumos {
@@ -151,6 +152,15 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   return question;
 }
 
+/// One step of the job as `lumos synth` would write it.
+Result<StepFigures> simulate_synthesized(const Job& job, const Cluster& cluster) {
+  SyntheticOptions options;
+  options.steps = 1;
+  options.ranks = ranks_of_stages(job);
+  const SyntheticJob made = TRY(simulate_job(job, cluster, options));
+  return mean_figures(made.graph, made.timeline);
+}
+
 Result<SearchQuestion> question_of_cluster(const QuestionArguments& arguments, const SplitSettings& settings,
                                            Console& console) {
   if (arguments.common.cluster.empty()) {
@@ -158,6 +168,9 @@ Result<SearchQuestion> question_of_cluster(const QuestionArguments& arguments, c
   }
   SearchQuestion question;
   question.anchor.cluster = TRY(read_cluster(arguments.common, settings));
+  question.simulate = [cluster = question.anchor.cluster](const Job& job) {
+    return simulate_synthesized(job, cluster);
+  };
   if (!arguments.configs.empty()) {
     TRY_STATUS(fill_from_table(arguments, TRY(read_common_job(arguments.common, settings)), question, console));
     return question;

@@ -66,7 +66,6 @@ Result<std::vector<Refusal>> refine(SearchResult& result, const std::vector<Conf
     std::string id = config_id(job, context);
     if (const auto found = known.find(id); found != known.end()) {
       each.outcome = found->second;
-      ++result.known;
     } else {
       const Result<StepFigures> figures = simulate(job);
       if (!figures) {
