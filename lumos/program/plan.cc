@@ -106,8 +106,10 @@ class StagePlanner {
     const double ratio = stage_ratio(rank);
     const size_t begin = out.size();
     put_repeated(rank, from.grad_sync, ratio, out);
+    const size_t optimizer = out.size();
     put_repeated(rank, from.optimizer, ratio, out);
-    if (begin < out.size()) out[begin].joins_streams = true;
+    for (size_t first : {begin, optimizer})
+      if (first < out.size()) out[first].joins_streams = true;
     const uint32_t log_rank = ends_.last ? last_ : donor_;
     put_all(log_rank, step(log_rank).log, out);
   }
@@ -198,7 +200,7 @@ class StagePlanner {
 
   void put_layers(PassKey key, std::vector<PlacedBlock>& out) {
     const bool recomputes = key.backward && target_.recompute_granularity == Recompute::kFull &&
-                            base_.recompute_granularity == Recompute::kNone;
+                            base_.recompute_granularity != Recompute::kFull;
     if (same_layers_ && !recomputes) {
       put_all(donor_, like(key, donor_, false, false, false).layers, out);
       return;
@@ -214,10 +216,12 @@ class StagePlanner {
   }
 
   bool put_exchange(uint32_t pattern, std::vector<PlacedBlock>& out) {
+    // A job without pipeline has no exchanges of its own; what was added for it does whatever is asked.
+    const bool serves_all = base_.pipeline_model_parallel_size == 1;
     std::vector<std::pair<uint32_t, uint32_t>> own, others;
     for (uint32_t r = 0; r < recovery_.places.size(); ++r)
       for (const ExchangeBlock& exchange : step(r).exchanges)
-        if (pattern_of(exchange.sends, exchange.receives) == pattern)
+        if (serves_all || pattern_of(exchange.sends, exchange.receives) == pattern)
           (r == donor_ ? own : others).emplace_back(r, exchange.block);
     const auto& from = own.empty() ? others : own;
     if (from.empty()) return false;

@@ -167,6 +167,8 @@ class Retimer {
     const double old_bytes =
         transfer.bytes > 0 ? static_cast<double>(transfer.bytes) : expected_bytes(base_, transfer.scope, transfer.kind);
     const double new_bytes = old_bytes * communication_size(target_, transfer) / communication_size(base_, transfer);
+    if (transfer.added)
+      return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
     double transfer_ratio = 1;
     if (!(before == after) || new_bytes != old_bytes) {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
