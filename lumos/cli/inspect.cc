@@ -15,6 +15,7 @@
 #include "lumos/report/inventory_render.h"
 #include "lumos/report/program_list.h"
 #include "lumos/report/unexplained_list.h"
+#include "lumos/trace/ignore.h"
 
 namespace lumos {
 
@@ -27,6 +28,7 @@ struct InspectArguments {
   bool unexplained = false;
   bool program = false;
   std::string job_file;
+  std::string ignore;
 };
 
 // What --unexplained lists of each rank.
@@ -86,7 +88,9 @@ Status run(const InspectArguments& arguments, Console& console) {
   if (arguments.dependencies && arguments.unexplained) {
     return fail(ErrorKind::kUsage, "--dependencies and --unexplained are two questions; ask one at a time");
   }
+  const IgnoredMetadata ignored = TRY(parse_ignored(arguments.ignore));
   TraceSet set = TRY(read_for(arguments.read, console));
+  for (EventTable& table : set.tables) ignore_metadata(table, ignored);
   if (arguments.program) return run_program(arguments, std::move(set), console);
   if (arguments.dependencies || arguments.unexplained) return run_inside(arguments, std::move(set), console);
   std::vector<Inspection> inspections(set.tables.size());
@@ -127,6 +131,7 @@ Command inspect_command() {
        false,
        {},
        Completion::kFile},
+      {"--ignore", "WHAT,WHAT", "Do without shapes, collectives (their metadata) or annotations", &arguments->ignore},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_read_options(command, arguments->read);

@@ -73,12 +73,16 @@ Status run(const PredictArguments& arguments, Console& console) {
   }
   if (!arguments.change.settings.empty())
     return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
+  if (!arguments.change.cluster.empty() || !arguments.change.ignore.empty())
+    return fail(ErrorKind::kUsage, "predict: {} goes with --job", arguments.change.cluster.empty() ? "--ignore" : "--cluster");
   if (changes.empty() && options.jitter_sigma <= 0)
     return fail(
         ErrorKind::kUsage,
         "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const ScaledGraph changed = TRY(apply_changes(job, changes));
+  if (!arguments.change.out.empty())
+    TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));
   PredictResult result = predict_result(job.linked.graph, changed.graph, options);
   for (const ScaleMatch& match : changed.matches) result.changes.push_back({match.text, match.tasks, match.time_ms});
   for (std::string& warning : warnings_of(job)) result.warnings.push_back(std::move(warning));
@@ -111,6 +115,21 @@ Command predict_command() {
        {},
        Completion::kFile},
       {"--set", "NAME=VALUE", "Change the job; several at once", &arguments->change.settings},
+      {"--cluster",
+       "FILE",
+       "With --job: the network where the traces do not show it, a cluster file",
+       &arguments->change.cluster,
+       false,
+       {},
+       Completion::kFile},
+      {"--ignore", "WHAT,WHAT", "With --job: do without shapes, collectives (their metadata) or annotations", &arguments->change.ignore},
+      {"--out",
+       "FILE.json.gz",
+       "Write the predicted step as a trace for Perfetto; one file per rank, FILE-rankN, if there are several",
+       &arguments->change.out,
+       false,
+       {},
+       Completion::kFile},
       {"--seeds", "N", "Simulations to average over, 8 by default", &arguments->change.seeds},
       {"--plain", "", "Leave out how waiting grows with more members, for comparison", &arguments->change.plain},
       {"--jitter", "SIGMA", "Let kernels and transfers vary by chance, 0.05 for 5 %, and show p50 and p95",

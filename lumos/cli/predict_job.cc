@@ -6,6 +6,8 @@
 #include "lumos/graph/build.h"
 #include "lumos/model/job_file.h"
 #include "lumos/program/predict.h"
+#include "lumos/report/trace_files.h"
+#include "lumos/trace/ignore.h"
 
 namespace lumos {
 
@@ -55,19 +57,27 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   const Job target = TRY(change_job(base.job, settings));
   if (change.seeds < 1) return fail(ErrorKind::kUsage, "predict: --seeds {}: at least one", change.seeds);
 
+  const IgnoredMetadata ignored = TRY(parse_ignored(change.ignore));
   TraceSet set = TRY(read_for(read, console));
+  for (EventTable& table : set.tables) ignore_metadata(table, ignored);
   TRY_STATUS(check_job_against_traces(base.job, set.tables, change.job_file));
   const int threads = static_cast<int>(read.threads);
   std::vector<ExecGraph> graphs(set.tables.size());
   parallel_for(graphs.size(), threads, [&](size_t i) {
     graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(set.tables[i])), BuildOptions{});
   });
-  const Recovery recovery = TRY(recover_job(graphs, base.job, default_network()));
+  const Network network = change.cluster.empty() ? default_network() : network_of(TRY(read_cluster_file(change.cluster)));
+  const Recovery recovery = TRY(recover_job(graphs, base.job, network));
   ForecastOptions options;
   options.seeds = static_cast<int>(change.seeds);
   options.threads = threads;
   options.variability = !change.plain;
-  const JobForecast forecast = TRY(lumos::forecast(recovery, target, options));
+  options.tables = !change.out.empty();
+  JobForecast forecast = TRY(lumos::forecast(recovery, target, options));
+  if (!change.out.empty())
+    TRY(write_trace_files(
+        forecast.tables.size(), [&](size_t r) { return measured_rank_trace(std::move(forecast.tables[r])); },
+        change.out));
 
   PredictResult result;
   result.measured_ms = forecast.measured_ms;

@@ -35,6 +35,7 @@ int64_t median(std::vector<int64_t>& values) {
 AddedWork::AddedWork(Program& program, RankProgram& rank, RankTransfers& transfers)
     : program_(program), rank_(rank), transfers_(transfers), table_(*rank.table), names_(std::make_shared<NamePool>()) {
   for (uint32_t id = 0; id < table_.names->size(); ++id) names_->intern(table_.names->text(NameId{id}));
+  for (int64_t correlation : table_.correlation) next_correlation_ = std::max(next_correlation_, correlation + 1);
   find_lanes();
   find_styles();
 }
@@ -68,8 +69,6 @@ void AddedWork::find_styles() {
   if (!collectives.empty()) collective_style_.host_ns = median(collectives);
 }
 
-NameId AddedWork::intern(std::string_view text) { return names_->intern(text); }
-
 uint16_t AddedWork::usual_lane(CommScope scope) const {
   std::map<uint16_t, uint32_t> uses;
   for (const BlockTask& task : rank_.tasks) {
@@ -99,7 +98,7 @@ uint16_t AddedWork::lane_of(CommScope scope) {
       if (like.is_gpu) made = like;
     made.is_gpu = true;
     made.tid = key.number;
-    made.tid_text = intern(std::to_string(key.number));
+    made.tid_text = names_->intern(std::to_string(key.number));
     made.label = kNoName;
     table_.lanes.push_back(made);
   }
@@ -107,27 +106,36 @@ uint16_t AddedWork::lane_of(CommScope scope) {
   return lane;
 }
 
-uint32_t AddedWork::add_row(const CommWork& work, uint16_t lane) {
-  uint32_t table_lane = 0;
-  for (uint32_t l = 0; l < table_.lanes.size(); ++l)
-    if (table_.lanes[l].is_gpu && table_.lanes[l].tid == program_.lanes[lane].number) table_lane = l;
-  const auto row = static_cast<uint32_t>(table_.size());
+void AddedWork::push_row(std::string_view name, uint32_t lane, EventKind kind, int64_t correlation) {
   table_.ts_ns.push_back(0);
   table_.dur_ns.push_back(0);
-  table_.name.push_back(intern(kernel_name(work.kind)));
-  table_.lane.push_back(table_lane);
-  table_.kind.push_back(EventKind::kKernel);
-  table_.correlation.push_back(-1);
+  table_.name.push_back(names_->intern(name));
+  table_.lane.push_back(lane);
+  table_.kind.push_back(kind);
+  table_.correlation.push_back(correlation);
   table_.external_id.push_back(0);
   table_.detail.push_back(kNoIndex);
   rank_.recovered.list.launch_of_row.push_back(kNoIndex);
+  transfers_.of_row.push_back(kNoIndex);
+}
+
+uint32_t AddedWork::add_rows(const CommWork& work, uint16_t lane) {
+  uint32_t stream = 0, thread = 0;
+  for (uint32_t l = 0; l < table_.lanes.size(); ++l) {
+    if (table_.lanes[l].is_gpu && table_.lanes[l].tid == program_.lanes[lane].number) stream = l;
+    if (!table_.lanes[l].is_gpu) thread = l;
+  }
+  const int64_t correlation = next_correlation_++;
+  push_row("cudaLaunchKernelExC", thread, EventKind::kRuntime, correlation);
+  push_row(kernel_name(work.kind), stream, EventKind::kKernel, correlation);
+  const auto row = static_cast<uint32_t>(table_.size()) - 1;
   Transfer transfer;
   transfer.row = row;
   transfer.scope = work.scope;
   transfer.kind = work.kind;
   transfer.bytes = work.bytes;
   transfer.added = true;
-  transfers_.of_row.push_back(static_cast<uint32_t>(transfers_.transfers.size()));
+  transfers_.of_row[row] = static_cast<uint32_t>(transfers_.transfers.size());
   transfers_.transfers.push_back(transfer);
   return row;
 }
@@ -137,8 +145,9 @@ AddedCollective AddedWork::collective(const CommWork& work) {
   out.lane = lane_of(work.scope);
   out.style = collective_style_;
   auto [found, fresh] = rows_.try_emplace({work.scope, work.kind, work.bytes}, kNoIndex);
-  if (fresh) found->second = add_row(work, out.lane);
+  if (fresh) found->second = add_rows(work, out.lane);
   out.row = found->second;
+  out.call = found->second - 1;
   return out;
 }
 
@@ -146,7 +155,7 @@ void AddedWork::change_kind(uint32_t row, CommKind kind, double ratio) {
   Transfer& transfer = transfers_.transfers[transfers_.of_row[row]];
   transfer.kind = kind;
   transfer.transfer_ns = static_cast<int64_t>(static_cast<double>(transfer.transfer_ns) * ratio);
-  table_.name[row] = intern(kernel_name(kind));
+  table_.name[row] = names_->intern(kernel_name(kind));
 }
 
 void AddedWork::finish() {

@@ -40,8 +40,9 @@ class AddedWork {
  private:
   uint16_t lane_of(CommScope scope);
   uint16_t usual_lane(CommScope scope) const;
-  NameId intern(std::string_view text);
-  uint32_t add_row(const CommWork& work, uint16_t lane);
+  /// The row of the kernel; the one before it is its launch.
+  uint32_t add_rows(const CommWork& work, uint16_t lane);
+  void push_row(std::string_view name, uint32_t lane, EventKind kind, int64_t correlation);
   void find_styles();
   void find_lanes();
 
@@ -50,6 +51,7 @@ class AddedWork {
   RankTransfers& transfers_;
   EventTable table_;
   std::shared_ptr<NamePool> names_;
+  int64_t next_correlation_ = 1;
   LaunchStyle kernel_style_, collective_style_;
   uint16_t main_thread_ = kNoLane, compute_stream_ = kNoLane;
   std::map<CommScope, uint16_t> lanes_;

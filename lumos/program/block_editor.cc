@@ -140,12 +140,12 @@ void BlockEditor::follow_on_lane(uint16_t lane, size_t item, EdgeKind kind) {
 }
 
 /// The CPU time of an added launch, next to the call of `launch`.
-size_t BlockEditor::put_host(uint32_t launch, bool after, LaunchStyle style) {
+size_t BlockEditor::put_host(uint32_t launch, bool after, uint32_t call, LaunchStyle style) {
   size_t at = call_item(launch);
   if (at == items_.size()) return at;
   const uint16_t thread = items_[at].task.lane;
   if (after) ++at;
-  Item item{made_task(TaskKind::kCall, thread, kNoIndex, style.host_ns), {}};
+  Item item{made_task(TaskKind::kCall, thread, call, style.host_ns), {}};
   item.edges.push_back(after_last_on(thread, at, EdgeKind::kThread));
   put(at, std::move(item));
   follow_on_lane(thread, at, EdgeKind::kThread);
@@ -156,7 +156,7 @@ void BlockEditor::insert(const AddedCollective& what, BlockPoint at, uint32_t co
   size_t beside = at.after ? last_item(at.launch, true) : first_gpu_item(at.launch);
   if (beside == items_.size()) return;
   const uint16_t compute = items_[beside].task.lane;
-  const size_t call = put_host(at.launch, at.after, what.style);
+  const size_t call = put_host(at.launch, at.after, what.call, what.style);
   if (call == items_.size()) return;
   beside = at.after ? last_item(at.launch, true) + 1 : first_gpu_item(at.launch);
   beside = std::max(beside, call + 1);
@@ -184,7 +184,8 @@ void BlockEditor::insert_copies(const Block& from, const std::vector<uint32_t>& 
     const BlockTask& task = rank_.tasks[t];
     if (!is_gpu_task(task.kind) || task.event == kNoIndex || task.event >= launch_of_row.size()) continue;
     if (std::find(launches.begin(), launches.end(), launch_of_row[task.event]) == launches.end()) continue;
-    const size_t call = put_host(launch, false, style);
+    const uint32_t copied = launch_of_row[task.event];
+    const size_t call = put_host(launch, false, rank_.recovered.list.launches[copied].call, style);
     if (call == items_.size()) return;
     const size_t at = first_gpu_item(launch);
     if (at == items_.size() || at <= call) return;
@@ -219,7 +220,7 @@ void append_collective(const AddedCollective& what, uint16_t thread, uint16_t co
     task.edge_end = static_cast<uint32_t>(edges.size());
     tasks.push_back(task);
   };
-  add(made_task(TaskKind::kCall, thread, kNoIndex, what.style.host_ns), {outer_edge(thread, EdgeKind::kThread)});
+  add(made_task(TaskKind::kCall, thread, what.call, what.style.host_ns), {outer_edge(thread, EdgeKind::kThread)});
   add(made_task(TaskKind::kArrive, what.lane, what.row, 0),
       {launch_edge(0, what.style.latency_ns), outer_edge(what.lane, EdgeKind::kStream),
        outer_edge(compute, EdgeKind::kInterStream)});

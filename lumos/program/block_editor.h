@@ -17,7 +17,8 @@ struct LaunchStyle {
 
 /// Communication to be put into a block, and who waits for it.
 struct AddedCollective {
-  uint32_t row = kNoIndex;  ///< row of the rank's table that stands for it
+  uint32_t row = kNoIndex;   ///< row of the rank's table that stands for it
+  uint32_t call = kNoIndex;  ///< and for its launch
   uint16_t lane = kNoLane;  ///< stream that it runs on
   LaunchStyle style;
 };
@@ -60,7 +61,7 @@ class BlockEditor {
   size_t first_gpu_item(uint32_t launch) const;
   size_t last_item(uint32_t launch, bool gpu) const;
   size_t call_item(uint32_t launch) const;
-  size_t put_host(uint32_t launch, bool after, LaunchStyle style);
+  size_t put_host(uint32_t launch, bool after, uint32_t call, LaunchStyle style);
   BlockEdge after_last_on(uint16_t lane, size_t before, EdgeKind kind) const;
   void follow_on_lane(uint16_t lane, size_t item, EdgeKind kind);
   bool owns(uint32_t row, uint32_t launch) const;

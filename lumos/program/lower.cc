@@ -11,8 +11,13 @@ namespace {
 class RankEmitter {
  public:
   RankEmitter(const Program& program, const LowerPlan& plan, const TaskDurations& durations, ExecGraph& graph,
-              std::vector<std::vector<uint32_t>>& arrivals)
-      : program_(program), plan_(plan), durations_(durations), graph_(graph), arrivals_(arrivals) {}
+              std::vector<std::vector<uint32_t>>& arrivals, std::vector<TaskOrigin>* origins)
+      : program_(program),
+        plan_(plan),
+        durations_(durations),
+        graph_(graph),
+        arrivals_(arrivals),
+        origins_(origins) {}
 
   void run(uint32_t index, const PlannedRank& rank) {
     rank_index_ = index;
@@ -24,7 +29,7 @@ class RankEmitter {
     tasks.first_task = graph_.size();
     if (!rank.blocks.empty()) table_ = program_.ranks[rank.blocks.front().rank].table;
     tasks.table = table_;
-    for (const PlacedBlock& placed : rank.blocks) emit(placed);
+    for (block_ = 0; block_ < rank.blocks.size(); ++block_) emit(rank.blocks[block_]);
     tasks.end_task = graph_.size();
     if (tasks.end_task > tasks.first_task) tasks.steps.push_back(step_of(tasks));
     graph_.ranks.push_back(std::move(tasks));
@@ -105,6 +110,7 @@ class RankEmitter {
 
   void add_task(uint32_t source_rank, const BlockTask& task, int64_t duration) {
     const uint32_t id = graph_.size();
+    if (origins_) origins_->push_back({source_rank, task.event, block_, task.lane});
     // Rows refer to one table per rank; what was borrowed from another rank has no row in it.
     graph_.event.push_back(program_.ranks[source_rank].table == table_ ? task.event : kNoIndex);
     graph_.kind.push_back(task.kind);
@@ -169,7 +175,9 @@ class RankEmitter {
   const TaskDurations& durations_;
   ExecGraph& graph_;
   std::vector<std::vector<uint32_t>>& arrivals_;
+  std::vector<TaskOrigin>* origins_;
   uint32_t rank_index_ = 0;
+  uint32_t block_ = 0;  ///< of the planned rank
   std::shared_ptr<const EventTable> table_;
   std::vector<std::vector<uint32_t>> lane_tasks_;  ///< emitted tasks per lane, in order
   std::vector<uint32_t> block_begin_;              ///< how many each lane had when the current block began
@@ -178,11 +186,13 @@ class RankEmitter {
 };
 
 /// One task without a processor per meeting, after the tasks of all ranks.
-void add_rendezvous(const std::vector<std::vector<uint32_t>>& arrivals, ExecGraph& graph) {
+void add_rendezvous(const std::vector<std::vector<uint32_t>>& arrivals, ExecGraph& graph,
+                    std::vector<TaskOrigin>* origins) {
   const uint32_t first = graph.size();
   for (Edge& edge : graph.edges)
     if (edge.kind == EdgeKind::kRendezvous) edge.source += first;
   for (const std::vector<uint32_t>& members : arrivals) {
+    if (origins) origins->emplace_back();
     graph.event.push_back(kNoIndex);
     graph.kind.push_back(TaskKind::kRendezvous);
     graph.processor.push_back(kNoProcessor);
@@ -236,13 +246,14 @@ TaskDurations measured_durations(const Program& program) {
   return durations;
 }
 
-ExecGraph lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations) {
+ExecGraph lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations,
+                std::vector<TaskOrigin>* origins) {
   ExecGraph graph;
   graph.edge_begin.push_back(0);
   std::vector<std::vector<uint32_t>> arrivals(plan.meeting_ns.size());
-  RankEmitter emitter(program, plan, durations, graph, arrivals);
+  RankEmitter emitter(program, plan, durations, graph, arrivals, origins);
   for (uint32_t i = 0; i < plan.ranks.size(); ++i) emitter.run(i, plan.ranks[i]);
-  add_rendezvous(arrivals, graph);
+  add_rendezvous(arrivals, graph, origins);
   order_tasks(graph);
   return graph;
 }

@@ -50,7 +50,17 @@ using TaskDurations = std::vector<std::vector<int64_t>>;
 /// Durations as the trace has them.
 TaskDurations measured_durations(const Program& program);
 
+/// Where a task of a lowered graph comes from.
+struct TaskOrigin {
+  uint32_t rank = 0;          ///< index into Program::ranks
+  uint32_t event = kNoIndex;  ///< row of that rank's table
+  uint32_t block = 0;         ///< index into PlannedRank::blocks
+  uint16_t lane = kNoLane;    ///< index into Program::lanes
+};
+
 /// O(tasks). The graph has one step per rank, from its first task to its last.
-ExecGraph lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations);
+/// `origins`, where given, gets one entry per task.
+ExecGraph lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations,
+                std::vector<TaskOrigin>* origins = nullptr);
 
 }  // namespace lumos

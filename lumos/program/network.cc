@@ -201,6 +201,14 @@ double expected_bytes(const Job& job, CommScope scope, CommKind kind) {
   return 4;
 }
 
+Network network_of(const Cluster& cluster) {
+  Network network;
+  network.node = {cluster.node.latency_us, cluster.node.hop_us, cluster.node.gb_per_s, 0, 0};
+  network.fabric = {cluster.fabric.latency_us, cluster.fabric.hop_us, cluster.fabric.gb_per_s, 0, 0};
+  if (cluster.reduce_gb_per_s > 0) network.copy_us_per_kb = 1 / cluster.reduce_gb_per_s;
+  return network;
+}
+
 Network default_network() {
   Network network;
   network.node = {6, 1, 300, 0, 0};

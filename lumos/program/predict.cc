@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lumos/base/parallel.h"
+#include "lumos/program/forecast_table.h"
 #include "lumos/program/retime.h"
 #include "lumos/program/switches.h"
 #include "lumos/sim/simulate.h"
@@ -64,24 +65,50 @@ Forecast summarise(std::vector<StepFigures> figures) {
   return out;
 }
 
-/// Simulates `target` once per seed.
-Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Network& network,
-                           const RetimeOptions& retiming, const ForecastOptions& options, int seeds) {
-  const TaskDurations durations = retime(recovery, target, network, retiming);
+/// All that the runs of one configuration have in common.
+struct Runs {
+  const Recovery& recovery;
+  const Job& target;
+  const Network& network;
+  TaskDurations durations;
+
+  Result<ForecastRun> run(uint64_t seed) const {
+    const LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
+    ForecastRun out;
+    out.graph = lower(recovery.program, plan, durations, &out.origins);
+    out.timeline = simulate(out.graph);
+    return out;
+  }
+};
+
+/// The figures of one run per seed.
+Result<std::vector<StepFigures>> run_seeds(const Runs& runs, const ForecastOptions& options, int seeds) {
   std::vector<StepFigures> figures(static_cast<size_t>(seeds));
   std::vector<std::optional<Error>> errors(figures.size());
   parallel_for(figures.size(), options.threads, [&](size_t i) {
-    const Result<LowerPlan> plan = plan_step(recovery, target, network, options.first_seed + i);
-    if (!plan) {
-      errors[i] = plan.error();
-      return;
-    }
-    const ExecGraph graph = lower(recovery.program, *plan, durations);
-    figures[i] = mean_figures(graph, simulate(graph));
+    const Result<ForecastRun> run = runs.run(options.first_seed + i);
+    if (run)
+      figures[i] = mean_figures(run->graph, run->timeline);
+    else
+      errors[i] = run.error();
   });
   for (const std::optional<Error>& error : errors)
     if (error) return tl::unexpected<Error>(*error);
-  return summarise(std::move(figures));
+  return figures;
+}
+
+/// The run whose step is nearest to the mean, as tables.
+Result<std::vector<EventTable>> usual_run(const Runs& runs, const std::vector<StepFigures>& figures, double mean_ms,
+                                          uint64_t first_seed) {
+  size_t nearest = 0;
+  for (size_t i = 1; i < figures.size(); ++i)
+    if (std::abs(figures[i].step_ms - mean_ms) < std::abs(figures[nearest].step_ms - mean_ms)) nearest = i;
+  const ForecastRun run = TRY(runs.run(first_seed + nearest));
+  std::vector<EventTable> tables;
+  for (uint32_t r = 0; r < run.graph.ranks.size(); ++r)
+    tables.push_back(
+        forecast_table(runs.recovery.program, run, r, static_cast<int32_t>(runs.target.world_size)));
+  return tables;
 }
 
 }  // namespace
@@ -95,15 +122,20 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   out.network = recovery.network;
   RetimeOptions retiming;
   retiming.variability = options.variability;
-  out.unchanged = TRY(run_seeds(recovery, recovery.job, out.network, retiming, options, options.seeds));
-  const Switches switches = switches_between(recovery.job, target);
-  const Recovery switched = switches.any() ? apply_switches(recovery, target) : Recovery{};
-  const Recovery& from = switches.any() ? switched : recovery;
+  const Runs unchanged{recovery, recovery.job, out.network, retime(recovery, recovery.job, out.network, retiming)};
+  out.unchanged = summarise(TRY(run_seeds(unchanged, options, options.seeds)));
+  const bool switches = switches_between(recovery.job, target).any();
+  const Recovery switched = switches ? apply_switches(recovery, target) : Recovery{};
+  const Recovery& from = switches ? switched : recovery;
   // How long replicas run between two meetings is known once the changed step is: a first, rough run tells.
-  const Forecast rough = TRY(run_seeds(from, target, out.network, retiming, options, 1));
+  Runs changed{from, target, out.network, retime(from, target, out.network, retiming)};
+  const Forecast rough = summarise(TRY(run_seeds(changed, options, 1)));
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
-  out.changed = TRY(run_seeds(from, target, out.network, retiming, options, options.seeds));
+  changed.durations = retime(from, target, out.network, retiming);
+  const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds));
+  out.changed = summarise(figures);
+  if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
   if (out.network.fabric.observations == 0)
     out.warnings.push_back(
         "no traced transfer leaves its node: the network between nodes is a default, not a measurement");
@@ -111,12 +143,6 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
     out.warnings.push_back(
         "no traced transfer stays inside its node: the network inside nodes is a default, not a measurement");
   return out;
-}
-
-Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options) {
-  TRY_STATUS(check_changes(recovery.job, target));
-  const LowerPlan plan = TRY(plan_step(recovery, target, recovery.network, options.first_seed));
-  return lower(recovery.program, plan, retime(recovery, target, recovery.network, {}));
 }
 
 }  // namespace lumos

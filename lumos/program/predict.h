@@ -19,6 +19,7 @@ struct ForecastOptions {
   int seeds = 8;  ///< simulations to average over; each draws its own repetitions
   uint64_t first_seed = 0;
   int threads = 0;          ///< 0: the processors of this machine; the result does not depend on it
+  bool tables = false;      ///< also give one run of the changed job as tables
   bool variability = true;  ///< false: waiting for the slowest member does not change with the number of members
 };
 
@@ -36,13 +37,12 @@ struct JobForecast {
   Forecast unchanged;      ///< the traced job, recovered and lowered like the changed one
   Forecast changed;
   Network network;  ///< as fitted
+  /// Of each simulated rank, where asked for: the run whose step is nearest to the mean.
+  std::vector<EventTable> tables;
   std::vector<std::string> warnings;
 };
 
 /// Predicts the step of `target` from the traced job. Errors: kUsage for what cannot be lowered yet or is impossible.
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options);
-
-/// One seed of the changed job as a graph, to be written out as a trace.
-Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options);
 
 }  // namespace lumos
