@@ -74,15 +74,15 @@ Status run(const PredictArguments& arguments, Console& console) {
   if (!arguments.change.settings.empty())
     return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
   if (!arguments.change.cluster.empty() || !arguments.change.ignore.empty())
-    return fail(ErrorKind::kUsage, "predict: {} goes with --job", arguments.change.cluster.empty() ? "--ignore" : "--cluster");
+    return fail(ErrorKind::kUsage, "predict: {} goes with --job",
+                arguments.change.cluster.empty() ? "--ignore" : "--cluster");
   if (changes.empty() && options.jitter_sigma <= 0)
     return fail(
         ErrorKind::kUsage,
         "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const ScaledGraph changed = TRY(apply_changes(job, changes));
-  if (!arguments.change.out.empty())
-    TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));
+  if (!arguments.change.out.empty()) TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));
   PredictResult result = predict_result(job.linked.graph, changed.graph, options);
   for (const ScaleMatch& match : changed.matches) result.changes.push_back({match.text, match.tasks, match.time_ms});
   for (std::string& warning : warnings_of(job)) result.warnings.push_back(std::move(warning));
@@ -122,7 +122,8 @@ Command predict_command() {
        false,
        {},
        Completion::kFile},
-      {"--ignore", "WHAT,WHAT", "With --job: do without shapes, collectives (their metadata) or annotations", &arguments->change.ignore},
+      {"--ignore", "WHAT,WHAT", "With --job: do without shapes, collectives (their metadata) or annotations",
+       &arguments->change.ignore},
       {"--out",
        "FILE.json.gz",
        "Write the predicted step as a trace for Perfetto; one file per rank, FILE-rankN, if there are several",

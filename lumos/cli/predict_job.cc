@@ -66,7 +66,8 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   parallel_for(graphs.size(), threads, [&](size_t i) {
     graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(set.tables[i])), BuildOptions{});
   });
-  const Network network = change.cluster.empty() ? default_network() : network_of(TRY(read_cluster_file(change.cluster)));
+  const Network network =
+      change.cluster.empty() ? default_network() : network_of(TRY(read_cluster_file(change.cluster)));
   const Recovery recovery = TRY(recover_job(graphs, base.job, network));
   ForecastOptions options;
   options.seeds = static_cast<int>(change.seeds);

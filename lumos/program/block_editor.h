@@ -19,7 +19,7 @@ struct LaunchStyle {
 struct AddedCollective {
   uint32_t row = kNoIndex;   ///< row of the rank's table that stands for it
   uint32_t call = kNoIndex;  ///< and for its launch
-  uint16_t lane = kNoLane;  ///< stream that it runs on
+  uint16_t lane = kNoLane;   ///< stream that it runs on
   LaunchStyle style;
 };
 

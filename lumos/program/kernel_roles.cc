@@ -172,9 +172,22 @@ class RoleFinder {
     auto is_pair = [&](KernelRole a, KernelRole b) {
       return (before == a && after == b) || (before == b && after == a);
     };
+    // The sum over the tokens of a gradient makes the bias's: as wide as what its linear layer puts out.
+    if (const KernelRole linear = bias_of(gemms, launch); linear == KernelRole::kFc1 || linear == KernelRole::kQkv)
+      return linear == KernelRole::kFc1 ? KernelRole::kFfn : KernelRole::kHeads;
     if (is_pair(KernelRole::kQkv, KernelRole::kProjection)) return KernelRole::kHeads;
     if (is_pair(KernelRole::kFc1, KernelRole::kFc2)) return KernelRole::kFfn;
     return KernelRole::kHidden;
+  }
+
+  /// The linear layer whose backward operator launched this after its product for the weight, else kOther.
+  KernelRole bias_of(const std::vector<uint32_t>& gemms, uint32_t launch) const {
+    const uint32_t op = launches_[launch].outer_op;
+    if (op == kNoIndex || !contains(name(launch), "reduce")) return KernelRole::kOther;
+    for (uint32_t gemm : gemms)
+      if (gemm < launch && launches_[gemm].outer_op == op && roles_[gemm].part == GemmPart::kWeightGradient)
+        return roles_[gemm].role;
+    return KernelRole::kOther;
   }
 
   void embedding(const Block& block) {

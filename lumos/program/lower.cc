@@ -12,12 +12,7 @@ class RankEmitter {
  public:
   RankEmitter(const Program& program, const LowerPlan& plan, const TaskDurations& durations, ExecGraph& graph,
               std::vector<std::vector<uint32_t>>& arrivals, std::vector<TaskOrigin>* origins)
-      : program_(program),
-        plan_(plan),
-        durations_(durations),
-        graph_(graph),
-        arrivals_(arrivals),
-        origins_(origins) {}
+      : program_(program), plan_(plan), durations_(durations), graph_(graph), arrivals_(arrivals), origins_(origins) {}
 
   void run(uint32_t index, const PlannedRank& rank) {
     rank_index_ = index;

@@ -23,6 +23,7 @@ struct Tier {
 struct Network {
   Tier node;
   Tier fabric;
+  bool switch_sums = false;   ///< the switches of a node add up what passes (NVLink SHARP): all-reduces use it
   double copy_us_per_kb = 0;  ///< a collective's own copies and sums, per 1000 bytes and pass
 };
 

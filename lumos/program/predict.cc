@@ -106,8 +106,7 @@ Result<std::vector<EventTable>> usual_run(const Runs& runs, const std::vector<St
   const ForecastRun run = TRY(runs.run(first_seed + nearest));
   std::vector<EventTable> tables;
   for (uint32_t r = 0; r < run.graph.ranks.size(); ++r)
-    tables.push_back(
-        forecast_table(runs.recovery.program, run, r, static_cast<int32_t>(runs.target.world_size)));
+    tables.push_back(forecast_table(runs.recovery.program, run, r, static_cast<int32_t>(runs.target.world_size)));
   return tables;
 }
 
@@ -127,8 +126,11 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   const bool switches = switches_between(recovery.job, target).any();
   const Recovery switched = switches ? apply_switches(recovery, target) : Recovery{};
   const Recovery& from = switches ? switched : recovery;
-  // How long replicas run between two meetings is known once the changed step is: a first, rough run tells.
-  Runs changed{from, target, out.network, retime(from, target, out.network, retiming)};
+  // How long replicas run between two meetings is known once the changed step is: a first run tells, without waiting
+  // that grows itself.
+  RetimeOptions plainly = retiming;
+  plainly.variability = false;
+  Runs changed{from, target, out.network, retime(from, target, out.network, plainly)};
   const Forecast rough = summarise(TRY(run_seeds(changed, options, 1)));
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);

@@ -65,6 +65,17 @@ AttentionShape attention_shape(const Job& job) {
   return shape;
 }
 
+/// Work of an attention kernel: its FLOPs, more where its blocks (128 queries of a head each) leave multiprocessors
+/// without work in the last wave. Long rows of blocks hide half of that.
+double attention_work(const Job& job, int64_t multiprocessors) {
+  constexpr int64_t kQueriesPerBlock = 128;
+  const AttentionShape shape = attention_shape(job);
+  const double blocks =
+      static_cast<double>(shape.batch * shape.heads * ((shape.query_length + kQueriesPerBlock - 1) / kQueriesPerBlock));
+  const double waves = blocks / static_cast<double>(multiprocessors);
+  return attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
+}
+
 /// What the bytes of a memory-bound kernel are proportional to.
 double memory_size(const Job& job, KernelRole role) {
   const auto tokens = static_cast<double>(job.micro_batch_size * job.seq_length);
@@ -146,8 +157,7 @@ class Retimer {
         return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_flops(target_) /
                                     layer_gemm_flops(base_));
       case KernelRole::kAttention:
-        return above_floor(duration_ns,
-                           attention_flops(attention_shape(target_)) / attention_flops(attention_shape(base_)));
+        return above_floor(duration_ns, attention_work(target_, gpu_.sm_count) / attention_work(base_, gpu_.sm_count));
       default:
         return above_floor(duration_ns, memory_size(target_, role.role) / memory_size(base_, role.role));
     }
@@ -167,8 +177,7 @@ class Retimer {
     const double old_bytes =
         transfer.bytes > 0 ? static_cast<double>(transfer.bytes) : expected_bytes(base_, transfer.scope, transfer.kind);
     const double new_bytes = old_bytes * communication_size(target_, transfer) / communication_size(base_, transfer);
-    if (transfer.added)
-      return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
+    if (transfer.added) return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
     double transfer_ratio = 1;
     if (!(before == after) || new_bytes != old_bytes) {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
@@ -208,15 +217,14 @@ class Retimer {
     gpu.memory_gb_per_s = kUsualMemoryGbPerS;
     gpu.kernel_floor_us = 0;
     double best_error = INFINITY;
-    const std::vector<std::pair<GemmShape, double>> seen = traced_gemms(rank, roles);
+    const std::vector<TracedGemm> seen = traced_gemms(rank, roles);
     Gpu best = gpu;
     best.matrix_tflops = 500;
-    for (double start_us : {0.0, 1.0, 2.0, 4.0, 8.0}) {
+    for (double start_us : {0.0, 0.5, 1.0, 2.0, 4.0, 8.0}) {
       gpu.gemm_tile_start_us = start_us;
       for (double tflops = 20; tflops < 3000; tflops *= 1.02) {
         gpu.matrix_tflops = tflops;
-        double error = 0;
-        for (auto& [shape, us] : seen) error += std::abs(std::log(gemm_us(shape, gpu) / us));
+        const double error = fit_error(seen, gpu);
         if (error >= best_error) continue;
         best_error = error;
         best = gpu;
@@ -225,25 +233,46 @@ class Retimer {
     return best;
   }
 
-  std::vector<std::pair<GemmShape, double>> traced_gemms(const RankProgram& rank,
-                                                         const std::vector<RoleOf>& roles) const {
-    std::vector<std::pair<GemmShape, double>> seen;
-    std::vector<int> count;
+  struct TracedGemm {
+    GemmShape shape;
+    GemmPart part;
+    double us = 0;
+    int count = 0;
+  };
+
+  /// Products that add to a gradient of 32 bits are slower than others: each part of a linear layer may be off by a
+  /// factor of its own, which counts little. Ratios of times are what is wanted.
+  static double fit_error(const std::vector<TracedGemm>& seen, const Gpu& gpu) {
+    constexpr double kFactorWeight = 0.1;
+    double sum[3] = {0, 0, 0}, count[3] = {0, 0, 0}, error = 0;
+    std::vector<double> off;
+    for (const TracedGemm& one : seen) {
+      off.push_back(std::log(gemm_us(one.shape, gpu) / one.us));
+      sum[static_cast<int>(one.part)] += off.back();
+      ++count[static_cast<int>(one.part)];
+    }
+    for (size_t i = 0; i < seen.size(); ++i) {
+      const int part = static_cast<int>(seen[i].part);
+      error += std::abs(off[i] - sum[part] / count[part]) + kFactorWeight * std::abs(off[i]);
+    }
+    return error;
+  }
+
+  std::vector<TracedGemm> traced_gemms(const RankProgram& rank, const std::vector<RoleOf>& roles) const {
+    std::vector<TracedGemm> seen;
     for (const BlockTask& task : rank.tasks) {
       if (task.kind != TaskKind::kKernel || task.event == kNoIndex) continue;
       const uint32_t launch = rank.recovered.list.launch_of_row[task.event];
       if (launch == kNoIndex || roles[launch].role > KernelRole::kLogits) continue;
       const GemmShape shape = gemm_shape(base_, roles[launch]);
-      auto found = std::find_if(seen.begin(), seen.end(), [&](auto& item) { return item.first == shape; });
-      if (found == seen.end()) {
-        seen.emplace_back(shape, 0);
-        count.push_back(0);
-        found = seen.end() - 1;
-      }
-      found->second += static_cast<double>(task.duration_ns) / 1e3;
-      ++count[static_cast<size_t>(found - seen.begin())];
+      auto found = std::find_if(seen.begin(), seen.end(), [&](const TracedGemm& one) {
+        return one.shape == shape && one.part == roles[launch].part;
+      });
+      if (found == seen.end()) found = seen.insert(seen.end(), {shape, roles[launch].part});
+      found->us += static_cast<double>(task.duration_ns) / 1e3;
+      ++found->count;
     }
-    for (size_t i = 0; i < seen.size(); ++i) seen[i].second /= count[i];
+    for (TracedGemm& one : seen) one.us /= one.count;
     return seen;
   }
 

@@ -188,8 +188,7 @@ TailWork tail_work(SwitchedRank& rank, int16_t step) {
   // Norms and the biases behind row-parallel products see a part of the sequence each: their gradients are summed.
   if (switches.sequence_on || (switches.tensor_grows && rank.target.sequence_parallel)) {
     const int64_t vectors = 6 * job.hidden_size * layers_per_chunk(job) * job.virtual_pipeline_model_parallel_size;
-    tail.before_optimizer.push_back(
-        fresh(CommScope::kTensor, CommKind::kAllReduce, vectors * bytes_per_gradient(job)));
+    tail.before_optimizer.push_back(fresh(CommScope::kTensor, CommKind::kAllReduce, vectors * bytes_per_gradient(job)));
   }
   if (switches.pipeline_grows && !job.untie_embeddings_and_output_weights)
     tail.before_optimizer.push_back(

@@ -9,7 +9,11 @@ namespace {
 class TensorEdits {
  public:
   TensorEdits(SwitchedRank& rank, const Block& block, BlockEditor& editor)
-      : rank_(rank), block_(block), editor_(editor), on_(rank.switches.sequence_on), grows_(rank.switches.tensor_grows) {
+      : rank_(rank),
+        block_(block),
+        editor_(editor),
+        on_(rank.switches.sequence_on),
+        grows_(rank.switches.tensor_grows) {
     const Job& job = rank.recovery.job;
     bytes_ = static_cast<int64_t>(expected_bytes(job, CommScope::kTensor, CommKind::kAllReduce));
     sums_ = rank.target.sequence_parallel ? CommKind::kReduceScatter : CommKind::kAllReduce;

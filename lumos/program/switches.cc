@@ -180,8 +180,7 @@ void edit_recompute(SwitchedRank& rank, const Block& block, const Block* forward
 Recovery apply_switches(const Recovery& recovery, const Job& target) {
   const Switches switches = switches_between(recovery.job, target);
   Recovery out = recovery;
-  for (size_t r = 0; r < recovery.program.ranks.size(); ++r)
-    RankSwitcher(recovery, target, switches, r, out).run();
+  for (size_t r = 0; r < recovery.program.ranks.size(); ++r) RankSwitcher(recovery, target, switches, r, out).run();
   return out;
 }
 

@@ -1,6 +1,6 @@
-// Switches that add or take out kinds of work: sequence and tensor parallelism, the distributed optimizer, what overlaps
-// gradient reduction and parameter gathering, recomputation, and parallel sizes that grow from 1. The blocks of the
-// recovered program are edited into what Megatron-LM would have run; sizes are left to program/retime. Used by
+// Switches that add or take out kinds of work: sequence and tensor parallelism, the distributed optimizer, what
+// overlaps gradient reduction and parameter gathering, recomputation, and parallel sizes that grow from 1. The blocks
+// of the recovered program are edited into what Megatron-LM would have run; sizes are left to program/retime. Used by
 // program/predict before it plans.
 #pragma once
 
