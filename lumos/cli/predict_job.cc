@@ -73,6 +73,7 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   options.seeds = static_cast<int>(change.seeds);
   options.threads = threads;
   options.variability = !change.plain;
+  options.interference = !change.plain;
   options.tables = !change.out.empty();
   JobForecast forecast = TRY(lumos::forecast(recovery, target, options));
   if (!change.out.empty())

@@ -325,6 +325,7 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   recovery.transfers = find_transfers(recovery.program, job);
   recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
   bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
+  recovery.loads = measure_loads(graphs, recovery.transfers);
   return recovery;
 }
 

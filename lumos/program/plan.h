@@ -11,6 +11,7 @@
 #include "lumos/model/job.h"
 #include "lumos/program/catalog.h"
 #include "lumos/program/lower.h"
+#include "lumos/program/measured_loads.h"
 #include "lumos/program/network.h"
 #include "lumos/program/transfers.h"
 
@@ -24,6 +25,7 @@ struct Recovery {
   std::vector<RankCatalog> catalogs;     ///< parallel to program.ranks
   std::vector<RankPlace> places;         ///< parallel to program.ranks
   Network network;                       ///< as the transfers show it
+  MeasuredLoads loads;                   ///< what ran beside what
 };
 
 /// Recovers the program of a job from its graphs, one rank each. Errors: kFailed when no whole step was recovered on

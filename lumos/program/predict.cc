@@ -71,12 +71,18 @@ struct Runs {
   const Job& target;
   const Network& network;
   TaskDurations durations;
+  bool interference = true;
 
   Result<ForecastRun> run(uint64_t seed) const {
     const LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
     ForecastRun out;
     out.graph = lower(recovery.program, plan, durations, &out.origins);
-    out.timeline = simulate(out.graph);
+    if (interference)
+      out.timeline = simulate_with_loads(
+          out.graph, loads_of(out.graph, out.origins, recovery.program, recovery.transfers, recovery.loads),
+          recovery.loads.interference);
+    else
+      out.timeline = simulate(out.graph);
     return out;
   }
 };
@@ -121,7 +127,8 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   out.network = recovery.network;
   RetimeOptions retiming;
   retiming.variability = options.variability;
-  const Runs unchanged{recovery, recovery.job, out.network, retime(recovery, recovery.job, out.network, retiming)};
+  const Runs unchanged{recovery, recovery.job, out.network, retime(recovery, recovery.job, out.network, retiming),
+                       options.interference};
   out.unchanged = summarise(TRY(run_seeds(unchanged, options, options.seeds)));
   const bool switches = switches_between(recovery.job, target).any();
   const Recovery switched = switches ? apply_switches(recovery, target) : Recovery{};
@@ -130,7 +137,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   // that grows itself.
   RetimeOptions plainly = retiming;
   plainly.variability = false;
-  Runs changed{from, target, out.network, retime(from, target, out.network, plainly)};
+  Runs changed{from, target, out.network, retime(from, target, out.network, plainly), options.interference};
   const Forecast rough = summarise(TRY(run_seeds(changed, options, 1)));
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);

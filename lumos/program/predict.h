@@ -18,9 +18,10 @@ namespace lumos {
 struct ForecastOptions {
   int seeds = 8;  ///< simulations to average over; each draws its own repetitions
   uint64_t first_seed = 0;
-  int threads = 0;          ///< 0: the processors of this machine; the result does not depend on it
-  bool tables = false;      ///< also give one run of the changed job as tables
-  bool variability = true;  ///< false: waiting for the slowest member does not change with the number of members
+  int threads = 0;           ///< 0: the processors of this machine; the result does not depend on it
+  bool interference = true;  ///< kernels and transfers slow each other down where they overlap in the changed run
+  bool tables = false;       ///< also give one run of the changed job as tables
+  bool variability = true;   ///< false: waiting for the slowest member does not change with the number of members
 };
 
 /// Mean over the seeds, and their spread.
