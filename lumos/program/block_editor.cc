@@ -212,8 +212,8 @@ void BlockEditor::append_to(std::vector<BlockTask>& tasks, std::vector<BlockEdge
   }
 }
 
-void append_collective(const AddedCollective& what, uint16_t thread, uint16_t compute, std::vector<BlockTask>& tasks,
-                       std::vector<BlockEdge>& edges) {
+void append_collective(const AddedCollective& what, uint16_t thread, uint16_t compute, bool host_waits,
+                       std::vector<BlockTask>& tasks, std::vector<BlockEdge>& edges) {
   auto add = [&](BlockTask task, const std::vector<BlockEdge>& waits) {
     task.edge_begin = static_cast<uint32_t>(edges.size());
     edges.insert(edges.end(), waits.begin(), waits.end());
@@ -225,6 +225,9 @@ void append_collective(const AddedCollective& what, uint16_t thread, uint16_t co
       {launch_edge(0, what.style.latency_ns), outer_edge(what.lane, EdgeKind::kStream),
        outer_edge(compute, EdgeKind::kInterStream)});
   add(made_task(TaskKind::kTransfer, what.lane, what.row, 0), {local_edge(1, EdgeKind::kTransferOf)});
+  if (host_waits)
+    add(made_task(TaskKind::kSyncReturn, thread, kNoIndex, 0),
+        {local_edge(0, EdgeKind::kThread), local_edge(2, EdgeKind::kSync)});
 }
 
 }  // namespace lumos

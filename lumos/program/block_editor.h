@@ -73,8 +73,9 @@ class BlockEditor {
   bool changed_ = false;
 };
 
-/// A block of its own for one collective: launched on `thread`, after everything on the compute stream `compute`.
-void append_collective(const AddedCollective& what, uint16_t thread, uint16_t compute, std::vector<BlockTask>& tasks,
-                       std::vector<BlockEdge>& edges);
+/// A block of its own for one collective: launched on `thread`, after everything on the compute stream `compute`. The
+/// thread goes on at once, or when the collective is done if `host_waits`.
+void append_collective(const AddedCollective& what, uint16_t thread, uint16_t compute, bool host_waits,
+                       std::vector<BlockTask>& tasks, std::vector<BlockEdge>& edges);
 
 }  // namespace lumos

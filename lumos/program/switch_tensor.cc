@@ -42,6 +42,10 @@ class TensorEdits {
  private:
   void existing(uint32_t launch, const Transfer& transfer) {
     if (transfer.scope != CommScope::kTensor) return;
+    if (rank_.switches.tensor_ends) {
+      editor_.remove(launch);
+      return;
+    }
     const bool in_layers = block_.role == BlockRole::kForwardLayer || block_.role == BlockRole::kBackwardLayer;
     const bool large = transfer.bytes < 0 ? in_layers || block_.role == BlockRole::kForwardEntry
                                           : transfer.bytes * 4 > bytes_;  // the loss has a few bytes per token
@@ -118,9 +122,10 @@ class TensorEdits {
 
 void edit_tensor(SwitchedRank& rank, const Block& block, BlockEditor& editor) {
   const Switches& switches = rank.switches;
-  if (!switches.sequence_on && !switches.sequence_off && !switches.tensor_grows) return;
+  if (!switches.sequence_on && !switches.sequence_off && !switches.tensor_grows && !switches.tensor_ends) return;
   if (is_forward_block(block.role) || is_backward_block(block.role)) TensorEdits(rank, block, editor).run();
-  if (block.role != BlockRole::kGradSync || !switches.sequence_off) return;
+  if (block.role != BlockRole::kGradSync || !rank.recovery.job.sequence_parallel || rank.target.sequence_parallel)
+    return;
   // Gradients of what every tensor-parallel rank holds were summed: no longer needed.
   for (uint32_t i = block.launch_begin; i < block.launch_end; ++i) {
     const Transfer* transfer = rank.transfer_of(i);

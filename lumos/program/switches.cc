@@ -24,14 +24,13 @@ class RankSwitcher {
  public:
   RankSwitcher(const Recovery& recovery, const Job& target, const Switches& switches, size_t r, Recovery& out)
       : recovery_(recovery),
-        index_(r),
         before_(recovery.program.ranks[r]),
         after_(out.program.ranks[r]),
         catalog_(out.catalogs[r]),
         added_(out.program, out.program.ranks[r], out.transfers[r]),
         roles_(find_roles(before_)),
-        context_{recovery, target, switches, before_, recovery.transfers[r], roles_, recovery.places[r].stage, added_},
-        out_(out) {}
+        context_{recovery, target, switches, before_, recovery.transfers[r], roles_, recovery.places[r].stage, added_} {
+  }
 
   void run() {
     index_forwards();
@@ -77,7 +76,10 @@ class RankSwitcher {
     block.label.phase = phase;
     block.label.step = step;
     block.task_begin = static_cast<uint32_t>(after_.tasks.size());
-    append_collective(work, added_.main_thread(), added_.compute_stream(), after_.tasks, after_.edges);
+    // Megatron synchronises the device after a batched exchange.
+    const bool host_waits =
+        role == BlockRole::kExchange && context_.target.batch_p2p_sync && !context_.target.overlap_p2p_comm;
+    append_collective(work, added_.main_thread(), added_.compute_stream(), host_waits, after_.tasks, after_.edges);
     block.task_end = static_cast<uint32_t>(after_.tasks.size());
     // Alike where they are the same kind of work: they are repeated with the parameters of a stage.
     block.shape = (uint64_t{work.lane} << 8) | static_cast<uint64_t>(role);
@@ -95,31 +97,30 @@ class RankSwitcher {
   }
 
   const Recovery& recovery_;
-  size_t index_;
   const RankProgram& before_;
   RankProgram& after_;
   RankCatalog& catalog_;
   AddedWork added_;
   std::vector<RoleOf> roles_;
   SwitchedRank context_;
-  Recovery& out_;
   std::map<LayerKey, const Block*> forwards_;
 };
 
 }  // namespace
 
 bool Switches::any() const {
-  return tensor_grows || pipeline_grows || sequence_on || sequence_off || reduce_before != reduce_after ||
-         gather_before != gather_after || reduces_otherwise || recompute_before != recompute_after;
+  return tensor_grows || tensor_ends || pipeline_grows || sequence_on || sequence_off ||
+         reduce_before != reduce_after || gather_before != gather_after || reduces_otherwise ||
+         recompute_before != recompute_after;
 }
 
 Switches switches_between(const Job& base, const Job& target) {
   Switches out;
   const bool had_tensor = base.tensor_model_parallel_size > 1, has_tensor = target.tensor_model_parallel_size > 1;
   out.tensor_grows = !had_tensor && has_tensor;
+  out.tensor_ends = had_tensor && !has_tensor;
   out.pipeline_grows = base.pipeline_model_parallel_size == 1 && target.pipeline_model_parallel_size > 1;
   out.sequence_on = target.sequence_parallel && !base.sequence_parallel;
-  // Where tensor parallelism goes away altogether its transfers take no time: nothing is to be edited.
   out.sequence_off = base.sequence_parallel && !target.sequence_parallel && has_tensor;
   out.reduce_before = reduce_moment(base);
   out.reduce_after = reduce_moment(target);

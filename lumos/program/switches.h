@@ -14,6 +14,7 @@ enum class Moment : uint8_t { kNever, kEarly, kLate };  ///< early: inside the p
 /// What differs between two jobs besides sizes.
 struct Switches {
   bool tensor_grows = false;    ///< from 1
+  bool tensor_ends = false;     ///< goes back to 1
   bool pipeline_grows = false;  ///< from 1
   bool sequence_on = false;
   bool sequence_off = false;
