@@ -6,6 +6,7 @@
 
 #include "lumos/base/parallel.h"
 #include "lumos/cli/inspect_schema.h"
+#include "lumos/cli/program_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/graph/build.h"
 #include "lumos/graph/join.h"
@@ -117,6 +118,7 @@ Command inspect_command() {
       "results, with how to record it next time.";
   command.example = "lumos inspect traces/rank0.json.gz";
   command.schema = {"lumos.inspect.v1", kInspectSchema};
+  command.other_schema = {"lumos.program.v1", kProgramSchema};
   command.options = {
       {"--dependencies", "", "List what each stream waits for on other streams, how that is known and how sure it is",
        &arguments->dependencies},
