@@ -1,7 +1,9 @@
 #include "lumos/program/measured_loads.h"
 
 #include <algorithm>
+#include <array>
 
+#include "lumos/base/parallel.h"
 #include "lumos/sim/overlap.h"
 
 namespace lumos {
@@ -23,29 +25,43 @@ Timeline measured_moves(ExecGraph& graph, const RankTransfers& transfers) {
   return timeline;
 }
 
+struct RankLoads {
+  std::vector<RowLoad> rows;
+  Interference interference;
+};
+
+RankLoads measure_rank(ExecGraph graph, const RankTransfers& transfers) {
+  RankLoads out;
+  const Timeline timeline = measured_moves(graph, transfers);
+  const std::vector<int64_t> overlap = overlaps(graph, timeline);
+  const EventTable& table = *graph.ranks[0].table;
+  out.rows.resize(table.size());
+  std::vector<LoadClass> by_name(table.names->size(), LoadClass::kCount);
+  for (uint32_t task = 0; task < graph.size(); ++task) {
+    const uint32_t row = graph.event[task];
+    const bool transfer = graph.kind[task] == TaskKind::kTransfer;
+    if ((!transfer && !is_compute_task(graph.kind[task])) || row == kNoIndex) continue;
+    LoadClass& known = by_name[static_cast<uint32_t>(table.name[row])];
+    if (!transfer && known == LoadClass::kCount) known = load_class(table, row, graph.kind[task]);
+    out.rows[row] = {transfer ? LoadClass::kTransfer : known, overlap[task]};
+  }
+  out.interference = fit_interference(graph, timeline);
+  return out;
+}
+
 }  // namespace
 
 MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vector<RankTransfers>& transfers) {
+  std::vector<RankLoads> ranks(graphs.size());
+  parallel_for(graphs.size(), 0, [&](size_t r) { ranks[r] = measure_rank(graphs[r], transfers[r]); });
   MeasuredLoads out;
   std::array<double, static_cast<size_t>(LoadClass::kCount)> weighted{};
-  for (size_t r = 0; r < graphs.size(); ++r) {
-    ExecGraph graph = graphs[r];
-    const Timeline timeline = measured_moves(graph, transfers[r]);
-    const std::vector<int64_t> overlap = overlaps(graph, timeline);
-    const EventTable& table = *graph.ranks[0].table;
-    std::vector<RowLoad> rows(table.size());
-    for (uint32_t task = 0; task < graph.size(); ++task) {
-      const uint32_t row = graph.event[task];
-      const bool counts = is_compute_task(graph.kind[task]) || graph.kind[task] == TaskKind::kTransfer;
-      if (!counts || row == kNoIndex) continue;
-      rows[row] = {load_class(table, row, graph.kind[task]), overlap[task]};
-    }
-    out.rows.push_back(std::move(rows));
-    const Interference own = fit_interference(graph, timeline);
+  for (RankLoads& rank : ranks) {
     for (size_t c = 0; c < weighted.size(); ++c) {
-      weighted[c] += own.longer_per_overlap[c] * static_cast<double>(own.samples[c]);
-      out.interference.samples[c] += own.samples[c];
+      weighted[c] += rank.interference.longer_per_overlap[c] * static_cast<double>(rank.interference.samples[c]);
+      out.interference.samples[c] += rank.interference.samples[c];
     }
+    out.rows.push_back(std::move(rank.rows));
   }
   for (size_t c = 0; c < weighted.size(); ++c)
     if (out.interference.samples[c] > 0)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "lumos/base/parallel.h"
 #include "lumos/model/parameters.h"
 #include "lumos/program/draw.h"
 #include "lumos/program/meetings.h"
@@ -303,12 +304,11 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   const auto schedule = TRY(make_schedule(schedule_shape(job)));
   Recovery recovery;
   recovery.job = job;
-  std::vector<RecoveredRank> recovered;
-  for (const ExecGraph& graph : graphs) {
-    const RankPlace place = place_of(job, graph.ranks[0].rank);
-    recovered.push_back(recover(*graph.ranks[0].table, hints_from_job(job, graph.ranks[0].rank)));
-    recovery.places.push_back(place);
-  }
+  std::vector<RecoveredRank> recovered(graphs.size());
+  parallel_for(graphs.size(), 0, [&](size_t i) {
+    recovered[i] = recover(*graphs[i].ranks[0].table, hints_from_job(job, graphs[i].ranks[0].rank));
+  });
+  for (const ExecGraph& graph : graphs) recovery.places.push_back(place_of(job, graph.ranks[0].rank));
   recovery.program = make_program(graphs, std::move(recovered));
   bool first = false, last = false;
   for (size_t r = 0; r < recovery.places.size(); ++r) {
@@ -326,6 +326,12 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
   bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
   recovery.loads = measure_loads(graphs, recovery.transfers);
+  recovery.roles.resize(graphs.size());
+  recovery.kernels.resize(graphs.size());
+  parallel_for(graphs.size(), 0, [&](size_t r) {
+    recovery.roles[r] = find_roles(recovery.program.ranks[r]);
+    recovery.kernels[r] = fit_kernels(recovery.program.ranks[r], recovery.roles[r], job);
+  });
   return recovery;
 }
 

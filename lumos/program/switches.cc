@@ -28,9 +28,9 @@ class RankSwitcher {
         after_(out.program.ranks[r]),
         catalog_(out.catalogs[r]),
         added_(out.program, out.program.ranks[r], out.transfers[r]),
-        roles_(find_roles(before_)),
-        context_{recovery, target, switches, before_, recovery.transfers[r], roles_, recovery.places[r].stage, added_} {
-  }
+        context_{
+            recovery, target, switches, before_, recovery.transfers[r], recovery.roles[r], recovery.places[r].stage,
+            added_} {}
 
   void run() {
     index_forwards();
@@ -101,7 +101,6 @@ class RankSwitcher {
   RankProgram& after_;
   RankCatalog& catalog_;
   AddedWork added_;
-  std::vector<RoleOf> roles_;
   SwitchedRank context_;
   std::map<LayerKey, const Block*> forwards_;
 };

@@ -68,9 +68,8 @@ TEST(Switches, ReplicasReduceGradientsWhereTheJobSays) {
   EXPECT_EQ(added(after, BlockRole::kGradSync, CommKind::kAllReduce), 1);
   EXPECT_EQ(added(after, BlockRole::kBackwardLayer, CommKind::kAllReduce), 0);
 
-  const Job early = changed(recovery, {{"data_parallel_size", "4"},
-                                       {"overlap_grad_reduce", "true"},
-                                       {"ddp_bucket_size", "1000000"}});
+  const Job early =
+      changed(recovery, {{"data_parallel_size", "4"}, {"overlap_grad_reduce", "true"}, {"ddp_bucket_size", "1000000"}});
   const Recovery within = apply_switches(recovery, early);
   EXPECT_EQ(added(within, BlockRole::kGradSync, CommKind::kAllReduce), 0);
   // A bucket closes once a layer of this size is behind it; only the last micro-batch reduces.
