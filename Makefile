@@ -5,7 +5,7 @@ NINJA = ninja -C $(BUILD)
 # Data outside the repository: public traces and measurements that some tests and tables read.
 export LUMOS_DATA ?= $(abspath ../shared)
 
-.PHONY: build demo test test-browser dist accuracy bench format check sanitize fuzz docs golden clean
+.PHONY: build demo test test-browser test-cluster dist accuracy bench format check sanitize fuzz docs golden clean
 
 build:
 	@scripts/install-deps build
@@ -22,10 +22,17 @@ test:
 	@$(NINJA)
 	@scripts/run-tests $(BUILD)
 
-# The HTML report in Chromium; skipped with a word where there is none.
-test-browser: build
+# The HTML report in Chromium; skipped with a word where there is none. npm comes before the build, which bundles the
+# report's charts with it.
+test-browser:
 	@scripts/install-deps browser || true
+	@$(MAKE) build
 	@scripts/test-browser $(BUILD)/lumos
+
+# The recipes of docs/cluster.md on a Slurm of one node, started for it; skipped with a word where there is none.
+test-cluster: build
+	@scripts/install-deps cluster || true
+	@scripts/test-cluster $(BUILD)/lumos
 
 # A relocatable archive: dist/lumos-VERSION-linux-ARCH.tar.gz.
 dist:
@@ -39,6 +46,7 @@ accuracy: build
 	@scripts/accuracy-search $(BUILD)/lumos
 	@scripts/score-dependencies $(BUILD)/lumos
 	@scripts/accuracy-link --lumos $(BUILD)/lumos
+	@scripts/accuracy-what-ifs $(BUILD)/lumos
 
 bench:
 	@scripts/install-deps test

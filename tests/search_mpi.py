@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A search by four ranks gives what one process gives. usage: tests/search_mpi.py LUMOS LUMOS_MPI"""
+"""A search and a link by four ranks give what one process gives. usage: tests/search_mpi.py LUMOS LUMOS_MPI"""
 
 import json
 import os
@@ -30,6 +30,14 @@ def main():
         lines = [open(path, encoding="utf-8").read().splitlines() for path in results]
         assert sorted(lines[0]) == lines[1]
         assert sorted(os.listdir(folder)) == ["many.jsonl", "one.jsonl"], os.listdir(folder)
+        traces = os.path.join(os.environ.get("LUMOS_DATA", ""), "vcluster", "tiny-2x2x2")
+        if os.path.isdir(traces):
+            graphs = [os.path.join(folder, name) for name in ("one.lumos", "many.lumos")]
+            said = [answer([lumos, "link", traces, "--out", graphs[0]], folder),
+                    answer([*MPIRUN, lumos_mpi, "link", traces, "--out", graphs[1]], folder)]
+            assert said[0] == said[1], "\n".join(said)
+            contents = [open(path, "rb").read() for path in graphs]
+            assert contents[0] == contents[1], "the graph files differ"
     print(f"{len(lines[0])} configurations: the same by four ranks as by one process")
 
 

@@ -6,8 +6,10 @@
   const view = document.getElementById("lane-view");
   if (!source || !view) return;
   const picture = JSON.parse(source.textContent);
-  const KINDS = ["compute", "communication", "copy", "wait"];
-  const KIND_WORDS = ["compute", "communication", "copy or fill", "waiting for a rank"];
+  const KINDS = ["compute", "communication", "copy", "wait", "forward", "backward", "update"];
+  const KIND_WORDS = ["compute", "communication", "copy or fill", "waiting for a rank", "pass", "pass", "update"];
+  const FIRST_PASS = 4; // Kinds from here on are of the schedule; their boxes are lettered.
+  const LETTERS = { 4: "F", 5: "B", 6: "" };
   const LEAST_SPAN_NS = 1000;
 
   // Six numbers a box become columns; starts are relative to the end of the box before.
@@ -83,6 +85,18 @@
     return low;
   }
 
+  // "F3": the forward pass of micro-batch 3, where there is room for it.
+  function letter(context, lane, box, left, right, height, colours, ratio) {
+    const number = /micro-batch (\d+)/.exec(picture.texts[lane.name[box]]);
+    const text = LETTERS[lane.kind[box]] + (number ? number[1] : "");
+    context.font = `${11 * ratio}px ${colours.font}`;
+    if (context.measureText(text).width > right - left - 4 * ratio) return;
+    context.fillStyle = KINDS[lane.kind[box]] === "backward" ? colours.onBackward : colours.onForward;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillText(text, (left + right) / 2, height / 2 + ratio / 2);
+  }
+
   function drawLane(lane, colours) {
     const canvas = lane.canvas;
     const ratio = window.devicePixelRatio || 1;
@@ -100,6 +114,7 @@
       // A gap of a pixel tells neighbours apart once there is room for it.
       const gap = right - left > 4 * ratio ? ratio : 0;
       context.fillRect(left, 0, Math.max(ratio / 2, right - left - gap), height);
+      if (lane.kind[i] >= FIRST_PASS) letter(context, lane, i, left, right - gap, height, colours, ratio);
       if (chosen && chosen.lane === lane && chosen.box === i) {
         context.strokeStyle = colours.text;
         context.lineWidth = 2 * ratio;
@@ -118,6 +133,9 @@
       const style = getComputedStyle(document.documentElement);
       const colours = KINDS.map((kind) => style.getPropertyValue("--" + kind).trim());
       colours.text = style.getPropertyValue("--text").trim();
+      colours.onForward = style.getPropertyValue("--on-forward").trim();
+      colours.onBackward = style.getPropertyValue("--on-backward").trim();
+      colours.font = getComputedStyle(document.body).fontFamily;
       for (const lane of lanes) drawLane(lane, colours);
       const [first, last] = document.getElementById("lane-axis").children;
       const places = to - from < 1e6 ? 4 : 2;
@@ -154,8 +172,8 @@
       merged > 1 ? `${merged} short tasks, the first: ${name}` : name,
       `${KIND_WORDS[lane.kind[box]]} on rank ${lane.rank}, ${lane.label}; `
         + `${duration(length)} from ${millis(lane.start[box])}`,
-      `waited for ${picture.texts[lane.wait[box]]}`,
     ];
+    if (picture.texts[lane.wait[box]]) lines.push(`waited for ${picture.texts[lane.wait[box]]}`);
     detail.replaceChildren(...lines.flatMap((line, i) => (i ? [document.createElement("br"), line] : [line])));
     draw();
   }

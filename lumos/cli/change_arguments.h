@@ -11,6 +11,9 @@ namespace lumos {
 
 struct ChangeArguments {
   std::vector<std::string> scales, remove, fuse, drop_sync, overlap, bandwidth, latency;
+  std::vector<std::string> scale_batch, cluster, kernel_times;
+  std::string from_cluster;
+  int64_t batch_size = 0;
   bool no_launch_overhead = false;
   int64_t gpus_per_node = 0;
   std::string file;

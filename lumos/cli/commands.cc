@@ -19,15 +19,16 @@
 #include "lumos/cli/schemas.h"
 #include "lumos/cli/search.h"
 #include "lumos/cli/stragglers.h"
+#include "lumos/cli/validate.h"
 
 namespace lumos {
 
 std::vector<Command> make_commands() {
   return {
-      inspect_command(), replay_command(),     report_command(),    critical_path_command(), diff_command(),
-      link_command(),    stragglers_command(), predict_command(),   gains_command(),         estimate_command(),
-      search_command(),  merge_command(),      calibrate_command(), convert_command(),       export_command(),
-      demo_command(),    completion_command(), schemas_command(),   reference_command(),
+      inspect_command(),  replay_command(),     report_command(),     critical_path_command(), diff_command(),
+      link_command(),     stragglers_command(), predict_command(),    validate_command(),      gains_command(),
+      estimate_command(), search_command(),     merge_command(),      calibrate_command(),     convert_command(),
+      export_command(),   demo_command(),       completion_command(), schemas_command(),       reference_command(),
   };
 }
 

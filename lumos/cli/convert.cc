@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lumos/cli/read_arguments.h"
+#include "lumos/graph/anonymise_job.h"
 #include "lumos/graph/chakra_writer.h"
 #include "lumos/graph/graph_file.h"
 #include "lumos/report/trace_files.h"
@@ -16,6 +17,8 @@
 namespace lumos {
 
 namespace {
+
+constexpr std::string_view kGraphFormat = ".lumos";
 
 struct ConvertArguments {
   ReadArguments read;
@@ -35,12 +38,16 @@ Status check(const ConvertArguments& arguments) {
     return fail(ErrorKind::kUsage, "convert: say where to write, with --out FILE or --chakra DIR");
   }
   const std::string& path = arguments.out;
-  static constexpr std::array<std::string_view, 4> kFormats = {".json", ".json.gz", ".pftrace", ".pftrace.gz"};
+  if (arguments.replayed && path.ends_with(kGraphFormat)) {
+    return fail(ErrorKind::kUsage, "convert: --replayed writes traces; a graph file holds the recorded run");
+  }
+  static constexpr std::array<std::string_view, 5> kFormats = {".json", ".json.gz", ".pftrace", ".pftrace.gz",
+                                                               kGraphFormat};
   const bool known =
       std::any_of(kFormats.begin(), kFormats.end(), [&](std::string_view format) { return path.ends_with(format); });
   if (known) return {};
-  return fail(ErrorKind::kUsage, "convert: --out {}: the name must end with .json, .json.gz, .pftrace or .pftrace.gz",
-              path);
+  return fail(ErrorKind::kUsage,
+              "convert: --out {}: the name must end with .json, .json.gz, .pftrace, .pftrace.gz or .lumos", path);
 }
 
 /// The tables of the traces, or of the job in a graph file.
@@ -87,6 +94,13 @@ Result<std::vector<std::string>> convert_replayed(const ConvertArguments& argume
       arguments.out);
 }
 
+Result<std::vector<std::string>> convert_to_graph_file(const ConvertArguments& arguments, Console& console) {
+  LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  if (arguments.anonymise) job = anonymised(std::move(job));
+  TRY_STATUS(write_graph_file(job, arguments.out));
+  return std::vector<std::string>{arguments.out};
+}
+
 Result<std::vector<std::string>> convert_to_chakra(const ConvertArguments& arguments, Console& console) {
   return write_chakra_traces(TRY(load_for(arguments.read, BuildOptions{}, console)), arguments.chakra);
 }
@@ -96,7 +110,10 @@ Status run(const ConvertArguments& arguments, Console& console) {
   std::vector<std::string> files;
   if (!arguments.chakra.empty()) files = TRY(convert_to_chakra(arguments, console));
   if (!arguments.out.empty()) {
-    auto more = TRY(arguments.replayed ? convert_replayed(arguments, console) : convert_measured(arguments, console));
+    const auto convert = arguments.out.ends_with(kGraphFormat) ? convert_to_graph_file
+                         : arguments.replayed                  ? convert_replayed
+                                                               : convert_measured;
+    auto more = TRY(convert(arguments, console));
     files.insert(files.end(), more.begin(), more.end());
   }
   for (const std::string& file : files) console.print(file + "\n");
@@ -111,9 +128,9 @@ Command convert_command() {
   command.name = "convert";
   command.summary = "Write traces in another format, replayed, or without names";
   command.description =
-      "Writes what Lumos reads of the traces as Chrome JSON, one file per rank (FILE-rankN if there are several), or "
-      "as "
-      "one Perfetto file of all ranks, with curves of utilisation and bandwidth, and prints the files' names. With "
+      "Writes what Lumos reads of the traces as Chrome JSON, one file per rank (FILE-rankN if there are several), as "
+      "one Perfetto file of all ranks, with curves of utilisation and bandwidth, or as a graph file of the linked job, "
+      "and prints the files' names. With "
       "--anonymize, paths, file names, hosts, addresses and users are replaced by numbered words, the same name by the "
       "same word in all ranks; kernels, operators, process groups and times stay. Look through the result before you "
       "share it: a name that looks like neither is not found.";
@@ -121,7 +138,7 @@ Command convert_command() {
   command.options = {
       {"--out",
        "FILE",
-       "Where to write; its end tells the format: .json, .json.gz, .pftrace or .pftrace.gz",
+       "Where to write; its end tells the format: .json, .json.gz, .pftrace, .pftrace.gz or .lumos",
        &arguments->out,
        false,
        {},

@@ -14,7 +14,7 @@ namespace lumos {
 
 namespace {
 
-constexpr size_t kLines = 20;  // of each of the two tables: together they fill a tall screen
+constexpr size_t kLines = 20;  // of each table
 
 struct DiffArguments {
   ReadArguments read;
@@ -54,18 +54,19 @@ Status run(const DiffArguments& arguments, Console& console) {
   if (paths.size() != 2 && !(paths.size() == 1 && arguments.replayed)) {
     return fail(ErrorKind::kUsage, "diff: takes two traces or folders of traces, or one with --replayed");
   }
+  const int threads = static_cast<int>(arguments.read.threads);
   Run a = TRY(load_run(arguments, paths[0], console));
   Diff difference;
   if (paths.size() == 1) {
     const DiffSide measured = measured_side(a.graph, paths[0] + ", measured");
-    difference = diff(measured, replayed_side(a, paths[0] + ", replayed"));
+    difference = diff(measured, replayed_side(a, paths[0] + ", replayed"), threads);
   } else {
     Run b = TRY(load_run(arguments, paths[1], console));
     const auto side = [&](Run& run, const std::string& path) {
       return arguments.replayed ? replayed_side(run, path + ", replayed") : measured_side(run.graph, path);
     };
     const DiffSide a_side = side(a, paths[0]);
-    difference = diff(a_side, side(b, paths[1]));
+    difference = diff(a_side, side(b, paths[1]), threads);
   }
   console.print(arguments.json ? diff_json(difference) + "\n" : diff_text(difference, kLines));
   return {};
@@ -80,9 +81,9 @@ Command diff_command() {
   command.summary = "Show what makes one run slower than another";
   command.description =
       "Gives every nanosecond of the chosen steps to one owner: the kernel that computed, else the communication that "
-      "was exposed, else what the host did meanwhile. Compares the mean step of two runs owner by owner, so both "
-      "tables "
-      "sum to the difference of the steps. With --replayed the replayed runs are compared or, of one run, the measured "
+      "was exposed, else what the host did meanwhile. Compares the mean step of two runs by kind of work, template "
+      "of the program, stream or thread, and name: each table sums to the difference of the steps. With --replayed the "
+      "replayed runs are compared or, of one run, the measured "
       "with the replayed one.";
   command.example = "lumos diff before.json.gz after.json.gz";
   command.schema = {"lumos.diff.v1", kDiffSchema};

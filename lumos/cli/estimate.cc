@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "lumos/base/file.h"
 #include "lumos/base/parallel.h"
 #include "lumos/cli/config_file.h"
 #include "lumos/cli/estimate_schema.h"
@@ -10,6 +11,7 @@
 #include "lumos/model/job_file.h"
 #include "lumos/model/measured_runs.h"
 #include "lumos/report/estimate_render.h"
+#include "lumos/search/shard.h"
 
 namespace lumos {
 
@@ -17,7 +19,7 @@ namespace {
 
 struct EstimateArguments {
   JobArguments common;
-  std::string jobs;
+  std::string jobs, shard, out;
   int64_t threads = 0;
   bool json = false;
 };
@@ -52,14 +54,30 @@ Status estimate_many(const EstimateArguments& arguments, Console& console) {
   const CommonJob common = TRY(read_common_job(arguments.common, settings));
   const CsvTable table = TRY(read_csv_file(arguments.jobs));
   for (const std::string& column : unread_columns(table)) console.note("not read: column " + column);
-  std::vector<EstimateRow> rows(table.rows.size());
+  const Shard shard = arguments.shard.empty() ? Shard{} : TRY(parse_shard(arguments.shard));
+  std::vector<size_t> own;
+  for (size_t row = 0; row < table.rows.size(); ++row) {
+    if (shard.has(row)) own.push_back(row);
+  }
+  std::vector<EstimateRow> rows(own.size());
   parallel_for(rows.size(), static_cast<int>(arguments.threads),
-               [&](size_t row) { rows[row] = estimate_row(table, row, common, cluster); });
+               [&](size_t i) { rows[i] = estimate_row(table, own[i], common, cluster); });
+  if (!arguments.out.empty()) {
+    const std::string path = arguments.shard.empty() ? arguments.out : shard_path(arguments.out, shard);
+    return write_file(path, estimate_lines(rows));
+  }
   console.print(arguments.json ? estimates_json(rows) + "\n" : estimates_text(rows));
   return {};
 }
 
 Status run(const EstimateArguments& arguments, Console& console) {
+  if (!arguments.shard.empty() && (arguments.jobs.empty() || arguments.out.empty())) {
+    return fail(ErrorKind::kUsage,
+                "--shard is for --jobs FILE.csv and needs --out FILE.jsonl to write its part beside");
+  }
+  if (!arguments.out.empty() && arguments.jobs.empty()) {
+    return fail(ErrorKind::kUsage, "--out is for --jobs FILE.csv");
+  }
   if (!arguments.jobs.empty()) return estimate_many(arguments, console);
   if (arguments.common.job.empty()) return fail(ErrorKind::kUsage, "estimate needs --job FILE or --jobs FILE.csv");
   return estimate_one(arguments, console);
@@ -96,6 +114,16 @@ Command estimate_command() {
        Completion::kFile},
   };
   for (Option& option : cluster_options(arguments->common)) command.options.push_back(std::move(option));
+  command.options.push_back({"--out",
+                             "FILE.jsonl",
+                             "With --jobs: write one JSON object per row to this file instead of printing",
+                             &arguments->out,
+                             false,
+                             {},
+                             Completion::kFile});
+  command.options.push_back(
+      {"--shard", "I/N", "With --jobs: do part I of N of the rows, or the part that 'auto' finds in the environment",
+       &arguments->shard});
   command.options.push_back({"--threads", "N", "Workers for --jobs; 0 means all processors", &arguments->threads});
   command.options.push_back({"--json", "", "Print one JSON object instead of text", &arguments->json});
   command.run = [arguments](Console& console) { return run(*arguments, console); };

@@ -41,7 +41,9 @@ Command gains_command() {
       "synchronising call, the CPU side and every rank: how much shorter the step would be if it were 10 % faster, "
       "twice as fast, or free, found by simulating the job that way; beside its time and the part of it that lies on "
       "the critical path, in percent of the step. 'ends' is how much of its time must go for nine tenths of all it can "
-      "gain: then another path decides.";
+      "gain: then another path decides. A rank whose kernels are slower than those of its peers could be as fast as "
+      "they: "
+      "'as peers'. Rows are in the order of what is within reach, the larger of 10 % and that.";
   command.example = "lumos gains traces/";
   command.schema = {"lumos.gains.v1", kGainsSchema};
   command.options = {{"--all", "", "List every row, not only the first 25", &arguments->all},

@@ -8,6 +8,7 @@
 #include "lumos/cli/read_arguments.h"
 #include "lumos/graph/graph_file.h"
 #include "lumos/report/link_report.h"
+#include "lumos/search/shard.h"
 
 namespace lumos {
 
@@ -15,12 +16,41 @@ namespace {
 
 struct LinkArguments {
   ReadArguments read;
-  std::string out;
+  std::string out, shard;
   bool json = false;
 };
 
-Status run(const LinkArguments& arguments, Console& console) {
+/// Turns the arguments into those of one part: every N-th trace, and a file of its own.
+Status take_part(LinkArguments& arguments) {
+  if (arguments.out.empty()) return fail(ErrorKind::kUsage, "--shard needs --out FILE to write its part beside");
+  const Shard shard = TRY(parse_shard(arguments.shard));
+  std::vector<std::string> files = TRY(find_traces(arguments.read.paths));
+  arguments.read.paths.clear();
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (shard.has(i)) arguments.read.paths.push_back(std::move(files[i]));
+  }
+  if (arguments.read.paths.empty()) {
+    return fail(ErrorKind::kUsage, "--shard {}/{}: there are only {} traces", shard.index, shard.count, files.size());
+  }
+  arguments.out = shard_path(arguments.out, shard);
+  return {};
+}
+
+/// A trace without a rank gets a number among those it is read with, which a part does not know.
+Status check_ranks(const LinkedJob& job) {
+  for (const RankTasks& rank : job.linked.graph.ranks) {
+    if (rank.table->info.rank_source != TraceInfo::RankSource::kUnknown) continue;
+    return fail(ErrorKind::kUsage, "{}: the trace does not say its rank; with --shard, tell it with --rank-regex",
+                rank.table->info.file);
+  }
+  return {};
+}
+
+Status run(LinkArguments arguments, Console& console) {
+  const bool is_part = !arguments.shard.empty();
+  if (is_part) TRY_STATUS(take_part(arguments));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  if (is_part) TRY_STATUS(check_ranks(job));
   if (!arguments.out.empty()) TRY_STATUS(write_graph_file(job, arguments.out));
   const LinkReport report = link_report(job);
   console.print(arguments.json ? link_json(report) + "\n" : link_text(report));
@@ -42,6 +72,10 @@ Command link_command() {
   command.schema = {"lumos.link.v1", kLinkSchema};
   command.options = {
       {"--out", "FILE", "Write the linked job to this graph file", &arguments->out, false, {}, Completion::kFile},
+      {"--shard", "I/N",
+       "Read only part I of N of the traces, or the part that 'auto' finds in the environment; 'lumos merge' joins the "
+       "graph files",
+       &arguments->shard},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_read_options(command, arguments->read);

@@ -1,5 +1,6 @@
 #include "lumos/cli/predict.h"
 
+#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -18,7 +19,7 @@ struct PredictArguments {
   ReadArguments read;
   ChangeArguments changes;
   JobChange change;
-  double jitter = 0;
+  std::string jitter;
   int64_t samples = 100;
   int64_t seed = 1;
   bool json = false;
@@ -45,15 +46,24 @@ std::vector<std::string> warnings_of(const LinkedJob& job) {
 
 constexpr int64_t kMostSamples = 100'000;  // minutes even for a small job; more is a slip of the keyboard
 
-Result<PredictOptions> predict_options(const PredictArguments& arguments) {
-  if (arguments.jitter < 0 || arguments.jitter > 1) {
-    return fail(ErrorKind::kUsage, "--jitter must be from 0 to 1, as in 0.05 for 5 %");
+/// "fitted", or a standard deviation.
+Result<Spread> spread_of(const std::string& text, const LinkedJob& job) {
+  if (text == "fitted") return fit_spread(job);
+  double sigma = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sigma);
+  if (error != std::errc() || end != text.data() + text.size() || !(sigma > 0 && sigma <= 1)) {
+    return fail(ErrorKind::kUsage, "--jitter must be fitted, or from 0 to 1, as in 0.05 for 5 %");
   }
+  return uniform_spread(job.linked.graph, sigma);
+}
+
+Result<PredictOptions> predict_options(const PredictArguments& arguments, const LinkedJob& job) {
   if (arguments.samples < 1 || arguments.samples > kMostSamples) {
     return fail(ErrorKind::kUsage, "--samples must be from 1 to {}", kMostSamples);
   }
   PredictOptions options;
-  options.jitter_sigma = arguments.jitter;
+  if (!arguments.jitter.empty()) options.spread = TRY(spread_of(arguments.jitter, job));
+  options.fitted = arguments.jitter == "fitted";
   options.samples = static_cast<uint32_t>(arguments.samples);
   options.seed = static_cast<uint64_t>(arguments.seed);
   options.threads = static_cast<int>(arguments.read.threads);
@@ -62,9 +72,8 @@ Result<PredictOptions> predict_options(const PredictArguments& arguments) {
 
 Status run(const PredictArguments& arguments, Console& console) {
   const ChangeList changes = TRY(change_list(arguments.changes));
-  const PredictOptions options = TRY(predict_options(arguments));
   if (!arguments.change.job_file.empty()) {
-    if (!changes.empty() || options.jitter_sigma > 0)
+    if (!changes.empty() || !arguments.jitter.empty())
       return fail(ErrorKind::kUsage, "predict: {} and --job answer different questions; give one of them",
                   changes.scales.empty() ? "changes of the graph" : "--scale");
     const PredictResult result = TRY(predict_job(arguments.read, arguments.change, console));
@@ -76,15 +85,18 @@ Status run(const PredictArguments& arguments, Console& console) {
   if (!arguments.change.cluster.empty() || !arguments.change.ignore.empty())
     return fail(ErrorKind::kUsage, "predict: {} goes with --job",
                 arguments.change.cluster.empty() ? "--ignore" : "--cluster");
-  if (changes.empty() && options.jitter_sigma <= 0)
+  if (changes.empty() && arguments.jitter.empty())
     return fail(
         ErrorKind::kUsage,
         "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  const PredictOptions options = TRY(predict_options(arguments, job));
   const ScaledGraph changed = TRY(apply_changes(job, changes));
   if (!arguments.change.out.empty()) TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));
   PredictResult result = predict_result(job.linked.graph, changed.graph, options);
-  for (const ScaleMatch& match : changed.matches) result.changes.push_back({match.text, match.tasks, match.time_ms});
+  for (const ScaleMatch& match : changed.matches) {
+    result.changes.push_back({match.text, match.tasks, match.time_ms, match.notes});
+  }
   for (std::string& warning : warnings_of(job)) result.warnings.push_back(std::move(warning));
   console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
   return {};
@@ -133,7 +145,7 @@ Command predict_command() {
        Completion::kFile},
       {"--seeds", "N", "Simulations to average over, 8 by default", &arguments->change.seeds},
       {"--plain", "", "Leave out how waiting grows with more members, for comparison", &arguments->change.plain},
-      {"--jitter", "SIGMA", "Let kernels and transfers vary by chance, 0.05 for 5 %, and show p50 and p95",
+      {"--jitter", "SIGMA|fitted", "Let times vary by chance, 0.05 for 5 %, or as in the trace, and show p50 and p95",
        &arguments->jitter},
       {"--samples", "N", "Of the jitter, 100 by default", &arguments->samples},
       {"--seed", "N", "Of the jitter, 1 by default", &arguments->seed},

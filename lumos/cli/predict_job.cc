@@ -75,6 +75,14 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   options.variability = !change.plain;
   options.interference = !change.plain;
   options.tables = !change.out.empty();
+  // Seeds draw from other replicas: what the GPUs do is a mean over all of them, too.
+  const WorkSource source = work_source(recovery);
+  std::vector<WorkUse> works(static_cast<size_t>(options.seeds));
+  std::vector<std::vector<RankCurve>> curves(works.size());
+  options.look = [&](size_t seed, const ForecastRun& run) {
+    works[seed] = work_use(run.graph, run.timeline, source, run.origins);
+    curves[seed] = rank_curves(run.graph, run.timeline);
+  };
   JobForecast forecast = TRY(lumos::forecast(recovery, target, options));
   if (!change.out.empty())
     TRY(write_trace_files(
@@ -90,11 +98,13 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   result.p90_ms = forecast.changed.p90_ms;
   result.breakdown = breakdown_of(forecast.changed.mean);
   result.kernel_ms = forecast.changed.mean.kernel_ms;
-  for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0});
+  for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0, {}});
   result.warnings = base.warnings;
   result.warnings.insert(result.warnings.end(), forecast.warnings.begin(), forecast.warnings.end());
   const auto& devices = graphs.front().ranks.front().table->info.devices;
   result.job = job_figures(target, result.predicted_ms, devices.empty() ? std::string_view{} : devices.front().name);
+  result.work = mean_work(works);
+  result.curves = mean_curves(curves);
   return result;
 }
 

@@ -17,6 +17,7 @@ const std::string_view kPredictSchema = R"json({
       "properties": {
         "step_ms": {"type": "number", "description": "simulated without the changes"},
         "measured_ms": {"type": "number"},
+        "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank; not with --job"},
         "unprofiled_ms": {"type": "number", "description": "without what the profiler cost the CPU, estimated; not with --job"},
         "run_ms": {"type": "number", "description": "first start to last end over the steps; 0 where steps between are left out"}
       }
@@ -38,7 +39,44 @@ const std::string_view kPredictSchema = R"json({
         "tflops_per_gpu": {"type": "number", "description": "with --job: model FLOPs"},
         "mfu_pct": {"type": ["number", "null"], "description": "with --job: of the GPU's dense 16-bit peak; null if unknown"},
         "unprofiled_ms": {"type": "number"},
-        "run_ms": {"type": "number"}
+        "run_ms": {"type": "number"},
+        "work": {
+          "type": "object",
+          "description": "what the GPUs do in the step",
+          "required": ["families", "collectives", "templates"],
+          "properties": {
+            "families": {"$ref": "#/$defs/shares"},
+            "collectives": {"$ref": "#/$defs/shares"},
+            "templates": {"$ref": "#/$defs/shares"}
+          }
+        },
+        "utilisation": {
+          "type": "array",
+          "items": {
+            "type": "object",
+            "required": ["rank", "step_ms", "interval_ms", "busy_pct"],
+            "properties": {
+              "rank": {"type": "integer"},
+              "step_ms": {"type": "number"},
+              "interval_ms": {"type": "number", "exclusiveMinimum": 0},
+              "busy_pct": {"type": "array", "items": {"type": "number"}, "description": "share of each interval in which at least one stream executes"}
+            }
+          }
+        }
+      }
+    },
+    "families": {
+      "type": "array",
+      "description": "compute by family of kernels, over all ranks and the whole trace; not with --job",
+      "items": {
+        "type": "object",
+        "required": ["family", "tasks", "base_ms", "predicted_ms"],
+        "properties": {
+          "family": {"type": "string"},
+          "tasks": {"type": "integer", "minimum": 0},
+          "base_ms": {"type": "number", "description": "measured"},
+          "predicted_ms": {"type": "number"}
+        }
       }
     },
     "jitter": {
@@ -46,7 +84,10 @@ const std::string_view kPredictSchema = R"json({
       "description": "with --jitter: the spread of the step when times vary by chance",
       "required": ["sigma", "samples", "seed", "mean_ms", "p50_ms", "p95_ms"],
       "properties": {
-        "sigma": {"type": "number"},
+        "fitted": {"type": "boolean", "description": "the spread is that of the trace"},
+        "sigma": {"type": "number", "description": "of kernels; standard deviations of logarithms"},
+        "link_sigma": {"type": "number", "description": "of transfers"},
+        "rank_sigma": {"type": "number", "description": "of a rank from step to step, beyond its kernels'"},
         "samples": {"type": "integer", "minimum": 1},
         "seed": {"type": "integer"},
         "mean_ms": {"type": "number"},
@@ -63,11 +104,26 @@ const std::string_view kPredictSchema = R"json({
         "properties": {
           "change": {"type": "string"},
           "tasks": {"type": "integer", "minimum": 0},
-          "time_ms": {"type": "number", "description": "before the change, over all ranks and the whole trace"}
+          "time_ms": {"type": "number", "description": "before the change, over all ranks and the whole trace"},
+          "notes": {"type": "array", "items": {"type": "string"}, "description": "what was assumed"}
         }
       }
     },
     "warnings": {"type": "array", "items": {"type": "string"}}
+  },
+  "$defs": {
+    "shares": {
+      "type": "array",
+      "items": {
+        "type": "object",
+        "required": ["name", "ms", "wait_ms"],
+        "properties": {
+          "name": {"type": "string"},
+          "ms": {"type": "number", "description": "kernels, copies and transfers"},
+          "wait_ms": {"type": "number", "description": "communication kernels that wait for ranks that are simulated too; with --job, waiting within folded groups is in ms"}
+        }
+      }
+    }
   }
 }
 )json";

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "lumos/base/file.h"
-#include "lumos/base/json_value.h"
 #include "lumos/cli/find_step.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/page.h"
+#include "lumos/report/prediction_file.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
@@ -21,23 +21,18 @@ struct ReportArguments {
   ReadArguments read;
   std::string out;
   std::string against;
+  bool no_gains = false;
   int64_t rank = -1;
   int64_t step = -1;
 };
 
-/// What `lumos predict --json` printed.
-Result<PageComparison> read_prediction(const std::string& path, const std::string& text) {
-  const Value root = TRY(parse_json(text, path));
-  const ValueView predicted = ValueView(root, path).at("predicted");
-  const ValueView breakdown = predicted.at("breakdown");
+PageComparison as_comparison(Prediction prediction) {
   PageComparison comparison;
   comparison.name = "predicted";
-  comparison.source = path;
-  comparison.step_ms = TRY(predicted.at("step_ms").as_double());
-  comparison.breakdown.exposed_compute = TRY(breakdown.at("exposed_compute_ms").as_double());
-  comparison.breakdown.overlapped = TRY(breakdown.at("overlapped_ms").as_double());
-  comparison.breakdown.exposed_comm = TRY(breakdown.at("exposed_comm_ms").as_double());
-  comparison.breakdown.other = TRY(breakdown.at("other_ms").as_double());
+  comparison.source = prediction.file;
+  comparison.step_ms = prediction.step_ms;
+  comparison.breakdown = prediction.breakdown;
+  comparison.curves = std::move(prediction.curves);
   return comparison;
 }
 
@@ -55,7 +50,7 @@ Result<PageComparison> compare_with_run(const ReportArguments& arguments, const 
   comparison.source = arguments.against;
   comparison.step_ms = result.measured_ms;
   comparison.breakdown = result.measured;
-  comparison.diff = diff(measured_side(graph, "here"), measured_side(other, arguments.against));
+  comparison.diff = diff(measured_side(graph, "here"), measured_side(other, arguments.against), options.threads);
   return comparison;
 }
 
@@ -65,7 +60,7 @@ Result<PageComparison> compare(const ReportArguments& arguments, const ExecGraph
   const auto size_bytes = std::filesystem::file_size(arguments.against, error);
   if (!error && size_bytes <= kLargestPrediction) {
     const std::string text = TRY(read_file(arguments.against));
-    if (text.find("\"lumos.predict.v") != std::string::npos) return read_prediction(arguments.against, text);
+    if (is_prediction(text)) return as_comparison(TRY(read_prediction(text, arguments.against)));
   }
   return compare_with_run(arguments, graph, console);
 }
@@ -78,10 +73,15 @@ Status run(const ReportArguments& arguments, Console& console) {
   options.threads = static_cast<int>(arguments.read.threads);
   options.clock_offset_ns = job.clock_offsets_ns();
   const ReplayResult result = replay_result(graph, timeline, options);
-  PageInput input{job, timeline, result, 0, 0, std::nullopt, options.threads};
+  PageInput input{job, timeline, result, 0, 0, std::nullopt, std::nullopt, options.threads};
   input.rank_index = TRY(find_rank(graph, arguments.rank));
   input.step = TRY(find_step(graph, input.rank_index, arguments.step));
   if (!arguments.against.empty()) input.comparison = TRY(compare(arguments, graph, console));
+  if (!arguments.no_gains) {
+    GainsOptions gains;
+    gains.threads = options.threads;
+    input.gains = gains_result(job, gains);
+  }
   return write_file(arguments.out, report_page(input));
 }
 
@@ -94,7 +94,9 @@ Command report_command() {
   command.summary = "Write one HTML file that shows the steps of a job";
   command.description =
       "Shows step times, breakdown and utilisation measured and replayed, the streams of all ranks with what each task "
-      "waited for, the critical path, kernels, collectives, and how far the replay is from the measurement. The file "
+      "waited for, the critical path, kernels, collectives, what would be worth making faster, and how far the replay "
+      "is "
+      "from the measurement. The file "
       "holds all it needs: it opens without a network, and its tables and drawings without script. With --against, "
       "another run or what 'lumos predict --json' printed stands beside it.";
   command.example = "lumos report traces/ --out report.html";
@@ -107,6 +109,8 @@ Command report_command() {
        false,
        {},
        Completion::kFile},
+      {"--no-gains", "", "Leave out the table of gains, which takes most of the time of large jobs",
+       &arguments->no_gains},
       {"--rank", "N", "The rank whose kernels, collectives and critical path are shown; the lowest by default",
        &arguments->rank},
       {"--step", "N", "The step, by the number in its name; the chosen one of median length by default",

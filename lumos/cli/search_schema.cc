@@ -21,9 +21,11 @@ const std::string_view kSearchSchema = R"json({
         "does_not_fit": {"type": "integer", "description": "left out for memory"},
         "pruned": {"type": "integer", "description": "left out because neither among the best nor on the front"},
         "evaluated": {"type": "integer"},
-        "from_results_file": {"type": "integer", "description": "of the evaluated, taken from earlier runs"}
+        "from_results_file": {"type": "integer", "description": "of the evaluated, taken from earlier runs"},
+        "simulated": {"type": "integer", "description": "of the evaluated, predicted in full from the traces"}
       }
     },
+    "measured_ms": {"type": "number", "description": "step of the traced job, where there are traces"},
     "tokens": {"type": "number", "description": "of the training run that gpu_hours and price are for"},
     "configurations": {
       "description": "The best, shortest step first, and every one on the front.",
@@ -58,6 +60,8 @@ const std::string_view kSearchSchema = R"json({
         "bubble_ms": {"type": "number", "description": "waiting for other stages, mean over stages"},
         "exposed_comm_ms": {"type": "number", "description": "the bubble included"},
         "fits": {"type": "boolean"},
+        "simulated": {"type": "boolean", "description": "step_ms and what follows from it are of the simulated job"},
+        "estimated_ms": {"type": "number", "description": "of a simulated one, the step that the estimate gave"},
         "settings": {"type": "object", "description": "what the search varied, under Megatron's names"}
       }
     }

@@ -1,5 +1,7 @@
 #include "lumos/graph/job.h"
 
+#include <algorithm>
+#include <map>
 #include <memory>
 
 #include "lumos/base/parallel.h"
@@ -16,6 +18,27 @@ std::vector<int64_t> LinkedJob::clock_offsets_ns() const {
   }
   return offsets;
 }
+
+namespace {
+
+/// The job whose parts the files hold: their tables, built and linked as if they had just been read.
+Result<LinkedJob> join_graph_files(const std::vector<std::string>& paths, const JobOptions& options) {
+  std::vector<EventTable> tables;
+  std::map<int32_t, std::string> file_of_rank;
+  for (const std::string& path : paths) {
+    const LinkedJob part = TRY(read_graph_file(path));
+    for (const RankTasks& rank : part.linked.graph.ranks) {
+      const auto [found, fresh] = file_of_rank.try_emplace(rank.rank, path);
+      if (!fresh) return fail(ErrorKind::kUnreadable, "{} and {} both hold rank {}", found->second, path, rank.rank);
+      tables.push_back(*rank.table);
+    }
+  }
+  std::sort(tables.begin(), tables.end(),
+            [](const EventTable& a, const EventTable& b) { return a.info.rank < b.info.rank; });
+  return link_job(std::move(tables), options);
+}
+
+}  // namespace
 
 LinkedJob link_job(std::vector<EventTable> tables, const JobOptions& options) {
   std::vector<std::shared_ptr<const EventTable>> shared;
@@ -37,17 +60,18 @@ LinkedJob link_job(std::vector<EventTable> tables, const JobOptions& options) {
 }
 
 Result<LinkedJob> load_job(const std::vector<std::string>& paths, const JobOptions& options) {
-  for (const std::string& path : paths) {
-    if (!is_graph_file(path)) continue;
-    if (paths.size() > 1) {
-      return fail(ErrorKind::kUsage, "{}: a graph file holds a whole job; give it alone", path);
-    }
-    return read_graph_file(path);
+  const auto graph_files = std::count_if(paths.begin(), paths.end(), is_graph_file);
+  if (graph_files == 0) {
+    TraceSet set = TRY(read_traces(paths, options.read));
+    LinkedJob job = link_job(std::move(set.tables), options);
+    job.failures = std::move(set.failures);
+    return job;
   }
-  TraceSet set = TRY(read_traces(paths, options.read));
-  LinkedJob job = link_job(std::move(set.tables), options);
-  job.failures = std::move(set.failures);
-  return job;
+  if (static_cast<size_t>(graph_files) < paths.size()) {
+    return fail(ErrorKind::kUsage, "{}: a graph file does not go together with traces",
+                *std::find_if(paths.begin(), paths.end(), is_graph_file));
+  }
+  return paths.size() == 1 ? read_graph_file(paths.front()) : join_graph_files(paths, options);
 }
 
 }  // namespace lumos

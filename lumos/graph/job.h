@@ -33,8 +33,9 @@ struct JobOptions {
 /// Builds, matches and links ranks that are already read. Tables are sorted by rank. Ranks in parallel.
 LinkedJob link_job(std::vector<EventTable> tables, const JobOptions& options);
 
-/// Reads what `paths` mean: one graph file, or traces and folders of them. Errors: kUnreadable as of read_traces and
-/// read_graph_file; kUsage when a graph file is given together with anything else.
+/// Reads what `paths` mean: traces and folders of them, or graph files. Several graph files, as `lumos link --shard`
+/// writes them, are linked anew into one job. Errors: kUnreadable as of read_traces and read_graph_file, and when two
+/// graph files hold the same rank; kUsage when graph files are given together with traces.
 Result<LinkedJob> load_job(const std::vector<std::string>& paths, const JobOptions& options);
 
 }  // namespace lumos

@@ -152,11 +152,31 @@ TEST_F(GraphFile, AnyDamageIsAClearError) {
   }
 }
 
+TEST_F(GraphFile, PartsLinkedAnewAreTheWhole) {
+  std::vector<EventTable> tables = make_test_job({}).tables;
+  const LinkedJob whole = link_job(tables, {});
+  std::vector<std::string> parts;
+  for (size_t r = tables.size(); r-- > 0;) {
+    parts.push_back(path_ + std::to_string(r));
+    ASSERT_TRUE(write_graph_file(link_job({tables[r]}, {}), parts.back()).has_value());
+  }
+  const auto joined = load_job(parts, {});
+  for (const std::string& part : parts) std::remove(part.c_str());
+  ASSERT_TRUE(joined.has_value()) << joined.error().message;
+  EXPECT_EQ(joined->linked.graph.duration_ns, whole.linked.graph.duration_ns);
+  EXPECT_EQ(joined->linked.graph.order, whole.linked.graph.order);
+  EXPECT_EQ(joined->matches.members, whole.matches.members);
+  EXPECT_EQ(joined->matches.clocks[1].offset_ns, whole.matches.clocks[1].offset_ns);
+}
+
 TEST_F(GraphFile, OtherVersionsAndOtherInputsBesideItAreRefused) {
   ASSERT_TRUE(write_graph_file(link_job(make_test_job({}).tables, {}), path_).has_value());
-  const auto both = load_job({path_, path_}, {});
+  const auto both = load_job({path_, "trace.json"}, {});
   ASSERT_FALSE(both.has_value());
   EXPECT_EQ(both.error().kind, ErrorKind::kUsage);
+  const auto twice = load_job({path_, path_}, {});
+  ASSERT_FALSE(twice.has_value());
+  EXPECT_NE(twice.error().message.find("both hold rank 0"), std::string::npos);
   std::string other = bytes();
   other[8] = 77;
   put(other);

@@ -30,7 +30,7 @@ struct Pass {
   /// slower: the host's lead over a fast part is too short to cover the next.
   void add(const WorkTimes& part, double times, const Cluster& cluster) {
     work += part * times;
-    duration_us += times * std::max(part.gpu_us(), static_cast<double>(part.launches) * cluster.host.launch_us);
+    duration_us += times * std::max(part.gpu_us(), part.launches * cluster.host.launch_us);
   }
 };
 
@@ -104,7 +104,8 @@ double embedding_reduction_us(const Job& job, const Cluster& cluster, int64_t st
   return collective_us({CollectiveKind::kAllReduce, bytes, pair}, cluster);
 }
 
-Tail tail_of(const Job& job, const Cluster& cluster, const std::vector<ChunkWork>& chunks, int64_t stage) {
+Tail tail_of(const Job& job, const Cluster& cluster, const EstimateScales& scales, const std::vector<ChunkWork>& chunks,
+             int64_t stage) {
   const double parameters = static_cast<double>(stage_parameters(job, stage).total());
   const int64_t buckets = gradient_buckets(job, parameters);
   const KernelWork reduction = gradient_reduction(job, cluster, parameters, buckets);
@@ -116,7 +117,7 @@ Tail tail_of(const Job& job, const Cluster& cluster, const std::vector<ChunkWork
   Tail tail;
   const double beside_us = job.overlap_grad_reduce ? covered_us(reduction, cluster, backward_us) : 0;
   tail.reduction_us = kernel_us(reduction, cluster) - beside_us + embedding_reduction_us(job, cluster, stage);
-  tail.optimizer_us = work_times(optimizer_work(job, parameters), cluster).compute_us;
+  tail.optimizer_us = scales.optimizer * work_times(optimizer_work(job, parameters), cluster).compute_us;
   const KernelWork gather = parameter_gather(job, cluster, parameters, buckets);
   const double gather_beside_us = job.overlap_param_gather ? covered_us(gather, cluster, forward_us) : 0;
   tail.gather_us = kernel_us(gather, cluster) - gather_beside_us;
@@ -130,25 +131,27 @@ struct Stage {
   Tail tail;
 };
 
-std::vector<Stage> make_stages(const Job& job, const Cluster& cluster) {
-  const PassTimes passes = pass_times(job, cluster);
+std::vector<Stage> make_stages(const Job& job, const Cluster& cluster, const EstimateScales& scales) {
+  const PassTimes passes = pass_times(job, cluster, scales);
   std::vector<Stage> stages(static_cast<size_t>(job.pipeline_model_parallel_size));
   for (size_t i = 0; i < stages.size(); ++i) {
     for (int64_t chunk = 0; chunk < job.virtual_pipeline_model_parallel_size; ++chunk) {
       stages[i].chunks.push_back(chunk_work(job, cluster, passes, static_cast<int64_t>(i), chunk));
     }
-    stages[i].tail = tail_of(job, cluster, stages[i].chunks, static_cast<int64_t>(i));
+    stages[i].tail = tail_of(job, cluster, scales, stages[i].chunks, static_cast<int64_t>(i));
   }
   return stages;
 }
 
-PipelineTimes pipeline_times(const Job& job, const Cluster& cluster, const std::vector<Stage>& stages) {
+PipelineTimes pipeline_times(const Job& job, const Cluster& cluster, const EstimateScales& scales,
+                             const std::vector<Stage>& stages) {
   PipelineTimes times;
   times.num_stages = job.pipeline_model_parallel_size;
   times.num_chunks = job.virtual_pipeline_model_parallel_size;
   times.num_microbatches = job.num_microbatches;
   times.schedule = job.pipeline_schedule;
   times.message_us = message_us(job, cluster);
+  if (job.pipeline_model_parallel_size > 1 && !job.overlap_p2p_comm) times.message_us += scales.message_host_us;
   times.message_blocks_sender = !job.overlap_p2p_comm;
   for (const Stage& stage : stages) {
     for (const ChunkWork& chunk : stage.chunks) {
@@ -176,8 +179,9 @@ StageSums sum_up(const Job& job, const Stage& stage, const StageRun& run) {
   return sums;
 }
 
-void fill_times(const Job& job, const Cluster& cluster, const std::vector<Stage>& stages, Estimate& result) {
-  const std::vector<StageRun> runs = run_pipeline(pipeline_times(job, cluster, stages));
+void fill_times(const Job& job, const Cluster& cluster, const EstimateScales& scales, const std::vector<Stage>& stages,
+                Estimate& result) {
+  const std::vector<StageRun> runs = run_pipeline(pipeline_times(job, cluster, scales, stages));
   double reduced_us = 0, update_us = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const Tail& tail = stages[i].tail;
@@ -203,9 +207,25 @@ void fill_times(const Job& job, const Cluster& cluster, const std::vector<Stage>
   }
 }
 
+/// Collectives beside compute stay hidden as far as there is compute to hide them.
+void scale_part(WorkTimes& times, const EstimateScales::Part& part) {
+  times.compute_us *= part.compute;
+  times.overlapped_us = std::min(times.overlapped_us, times.compute_us);
+  times.launches *= part.host;
+}
+
+void scale_all(Estimate& result, double factor) {
+  StepBreakdown& parts = result.breakdown;
+  for (double* time_ms :
+       {&result.step_ms, &parts.exposed_compute_ms, &parts.overlapped_ms, &parts.exposed_comm_ms, &parts.other_ms,
+        &result.pipeline_ms, &result.pipeline_wait_ms, &result.gradient_reduction_ms, &result.optimizer_ms}) {
+    *time_ms *= factor;
+  }
+}
+
 }  // namespace
 
-PassTimes pass_times(const Job& job, const Cluster& cluster) {
+PassTimes pass_times(const Job& job, const Cluster& cluster, const EstimateScales& scales) {
   const LayerWork layer = transformer_layer_work(job, cluster);
   const LayerWork embedding = embedding_work(job, cluster);
   const LayerWork head = head_work(job, cluster);
@@ -217,17 +237,22 @@ PassTimes pass_times(const Job& job, const Cluster& cluster) {
   } else if (job.recompute_granularity == Recompute::kFull) {
     times.layer_backward += times.layer_forward * recomputed_share(job);
   }
+  scale_part(times.layer_forward, scales.layer_forward);
+  scale_part(times.layer_backward, scales.layer_backward);
+  for (WorkTimes* pass : {&times.embedding_forward, &times.embedding_backward}) scale_part(*pass, scales.embedding);
+  for (WorkTimes* pass : {&times.head_forward, &times.head_backward}) scale_part(*pass, scales.head);
   return times;
 }
 
-Result<Estimate> estimate(const Job& job, const Cluster& cluster) {
+Result<Estimate> estimate(const Job& job, const Cluster& cluster, const EstimateScales& scales) {
   const int64_t available = cluster.num_nodes * cluster.gpus_per_node;
   if (available > 0 && job.world_size > available) {
     return fail(ErrorKind::kUsage, "world_size {} is more than the {} GPUs of cluster {}", job.world_size, available,
                 cluster.name);
   }
   Estimate result;
-  fill_times(job, cluster, make_stages(job, cluster), result);
+  fill_times(job, cluster, scales, make_stages(job, cluster, scales), result);
+  scale_all(result, scales.step);
   const double step_s = result.step_ms / 1e3;
   result.tokens_per_s = static_cast<double>(job.global_batch_size * job.seq_length) / step_s;
   result.tflops_per_gpu = tflops_per_gpu(job, result.step_ms);
@@ -238,16 +263,16 @@ Result<Estimate> estimate(const Job& job, const Cluster& cluster) {
   return result;
 }
 
-double step_lower_bound_ms(const Job& job, const Cluster& cluster) {
-  const std::vector<Stage> stages = make_stages(job, cluster);
-  const std::vector<double> ends_us = pipeline_end_bounds_us(pipeline_times(job, cluster, stages));
+double step_lower_bound_ms(const Job& job, const Cluster& cluster, const EstimateScales& scales) {
+  const std::vector<Stage> stages = make_stages(job, cluster, scales);
+  const std::vector<double> ends_us = pipeline_end_bounds_us(pipeline_times(job, cluster, scales, stages));
   double reduced_us = 0, update_us = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const Tail& tail = stages[i].tail;
     reduced_us = std::max(reduced_us, ends_us[i] + tail.reduction_us);
     update_us = std::max(update_us, tail.optimizer_us + tail.gather_us);
   }
-  return (reduced_us + update_us + cluster.host.step_us) / 1e3;
+  return (reduced_us + update_us + cluster.host.step_us) / 1e3 * scales.step;
 }
 
 }  // namespace lumos

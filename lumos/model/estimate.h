@@ -37,14 +37,30 @@ struct Estimate {
   std::string shortage;  ///< "" when it fits; see memory_shortage
 };
 
+/// Factors on the model's times, measured / modelled, where a trace of the job has shown its parts; 1: as the cluster's
+/// constants have it. Made by program/anchor.
+struct EstimateScales {
+  struct Part {
+    double compute = 1;  ///< of the GPU
+    double host = 1;     ///< of the host that launches it
+  };
+  Part layer_forward;   ///< of one layer
+  Part layer_backward;  ///< with what it recomputes
+  Part embedding;       ///< both passes
+  Part head;
+  double optimizer = 1;        ///< whichever of GPU and host takes longer
+  double step = 1;             ///< all times: what no part shows, such as interference and uneven ranks
+  double message_host_us = 0;  ///< added to each message between stages that the host waits for
+};
+
 /// The estimate of a valid job. Errors (kUsage): the cluster is too small for the job.
-Result<Estimate> estimate(const Job& job, const Cluster& cluster);
+Result<Estimate> estimate(const Job& job, const Cluster& cluster, const EstimateScales& scales = {});
 
 /// A time that no estimate of this job is below, without walking the pipeline: its cost does not depend on the number
 /// of micro-batches. A step is max over stages of (end + exposed reduction), then max of (optimizer + gather), then the
 /// host's share; all terms but the ends are computed as estimate() does, and the ends are replaced by
 /// pipeline_end_bounds_us, each of which is proven to be no larger. A maximum and a sum grow with their terms.
-double step_lower_bound_ms(const Job& job, const Cluster& cluster);
+double step_lower_bound_ms(const Job& job, const Cluster& cluster, const EstimateScales& scales = {});
 
 /// Forward and backward pass of one micro-batch through one layer, the embedding and the head. Backward contains what
 /// is recomputed.
@@ -54,6 +70,6 @@ struct PassTimes {
   WorkTimes head_forward, head_backward;
 };
 
-PassTimes pass_times(const Job& job, const Cluster& cluster);
+PassTimes pass_times(const Job& job, const Cluster& cluster, const EstimateScales& scales = {});
 
 }  // namespace lumos

@@ -53,7 +53,7 @@ WorkTimes WorkTimes::operator*(double times) const {
   scaled.comm_us *= times;
   scaled.overlapped_us *= times;
   scaled.matrix_flops *= times;
-  scaled.launches = static_cast<int64_t>(static_cast<double>(launches) * times);
+  scaled.launches = launches * times;
   return scaled;
 }
 
@@ -62,11 +62,11 @@ WorkTimes work_times(const std::vector<KernelWork>& work, const Cluster& cluster
   double beside_us = 0;  // collectives that the next product covers
   for (const KernelWork& kernel : work) {
     const double time_us = kernel_us(kernel, cluster);
-    total.launches += kernel.kernels;
+    total.launches += static_cast<double>(kernel.kernels);
     total.matrix_flops += work_flops(kernel);
     if (is_collective(kernel)) {
       if (time_us == 0) {
-        total.launches -= kernel.kernels;  // a group of one has no kernel
+        total.launches -= static_cast<double>(kernel.kernels);  // a group of one has no kernel
         continue;
       }
       const double waits =

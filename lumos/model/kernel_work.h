@@ -39,7 +39,7 @@ struct WorkTimes {
   double comm_us = 0;        ///< collectives that compute waits for, waiting for the last rank included
   double overlapped_us = 0;  ///< collectives beside compute
   double matrix_flops = 0;   ///< of products and fused attention
-  int64_t launches = 0;
+  double launches = 0;
 
   double gpu_us() const { return compute_us + comm_us; }
   WorkTimes& operator+=(const WorkTimes& other);

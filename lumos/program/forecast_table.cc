@@ -51,11 +51,11 @@ class TableMaker {
   void collect_pieces() {
     for (uint32_t task = rank_.first_task; task < rank_.end_task; ++task) {
       const TaskOrigin& origin = run_.origins[task];
-      if (origin.event == kNoIndex || origin.lane == kNoLane) continue;
-      if (is_step(source(origin.rank), origin.event)) continue;
+      if (origin.row == kNoIndex || origin.lane == kNoLane) continue;
+      if (is_step(source(origin.rank), origin.row)) continue;
       auto [found, fresh] =
-          index_.try_emplace({origin.block, origin.event, origin.lane}, static_cast<uint32_t>(pieces_.size()));
-      if (fresh) pieces_.push_back({origin.rank, origin.event, origin.block, origin.lane});
+          index_.try_emplace({origin.block, origin.row, origin.lane}, static_cast<uint32_t>(pieces_.size()));
+      if (fresh) pieces_.push_back({origin.rank, origin.row, origin.block, origin.lane});
       Piece& piece = pieces_[found->second];
       piece.start_ns = std::min(piece.start_ns, run_.timeline.start_ns[task]);
       piece.end_ns = std::max(piece.end_ns, run_.timeline.end_ns[task]);

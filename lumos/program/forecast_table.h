@@ -5,16 +5,9 @@
 
 #include <vector>
 
-#include "lumos/program/lower.h"
-#include "lumos/sim/timeline.h"
+#include "lumos/program/predict.h"
 
 namespace lumos {
-
-struct ForecastRun {
-  ExecGraph graph;
-  Timeline timeline;
-  std::vector<TaskOrigin> origins;  ///< parallel to the tasks of the graph
-};
 
 /// The table of rank `rank_index`, of a job of `world_size` ranks. Sizes, shapes and members of groups belong to the
 /// traced job and are left out, and so are autograd's numbers.

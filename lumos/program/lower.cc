@@ -1,11 +1,14 @@
 #include "lumos/program/lower.h"
 
 #include <algorithm>
+#include <span>
 
 #include "lumos/base/result.h"
 
 namespace lumos {
 namespace {
+
+constexpr std::span<const MeetingOf> kNoMeetings;
 
 /// Emits the tasks of one planned rank; keeps what was last put on each lane, which is what outer edges refer to.
 class RankEmitter {
@@ -43,24 +46,14 @@ class RankEmitter {
     for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
       const BlockTask& task = source.tasks[t];
       const bool communicates = task.kind == TaskKind::kArrive || task.kind == TaskKind::kTransfer;
-      const uint32_t meeting = communicates ? meeting_for(placed, task.event) : kNoIndex;
+      const std::span<const MeetingOf> meetings = communicates ? meetings_for(placed, task.event) : kNoMeetings;
       int64_t duration = durations_[placed.rank][t];
-      if (task.kind == TaskKind::kTransfer && meeting != kNoIndex)
-        duration = meeting == kDropped ? 0 : plan_.meeting_ns[meeting];
+      if (task.kind == TaskKind::kTransfer && !meetings.empty()) duration = transfer_ns(meetings);
       if (placed.gpu_scale != 1 && is_gpu_task(task.kind) && !communicates)
         duration = static_cast<int64_t>(static_cast<double>(duration) * placed.gpu_scale);
       add_task(placed.rank, task, duration);
       for (uint32_t e = task.edge_begin; e < task.edge_end; ++e) add_edge(source.edges[e], base);
-      if (meeting < kDropped) {
-        if (task.kind == TaskKind::kArrive) arrivals_[meeting].push_back(graph_.size() - 1);
-        if (task.kind == TaskKind::kTransfer) {
-          Edge edge;
-          edge.source = meeting;  // replaced by the rendezvous task once all ranks are emitted
-          edge.kind = EdgeKind::kRendezvous;
-          graph_.edges.push_back(edge);
-          received_[meeting] = graph_.size() - 1;
-        }
-      }
+      for (const MeetingOf& each : meetings) attend(each.meeting, task.kind);
       if (needs_data && is_gpu_task(task.kind) && !communicates) {
         add_needs(placed);
         needs_data = false;
@@ -97,10 +90,34 @@ class RankEmitter {
     }
   }
 
-  uint32_t meeting_for(const PlacedBlock& placed, uint32_t row) const {
-    for (uint32_t i = placed.meeting_begin; i < placed.meeting_end; ++i)
-      if (plan_.meeting_of[i].row == row) return plan_.meeting_of[i].meeting;
-    return kNoIndex;
+  std::span<const MeetingOf> meetings_for(const PlacedBlock& placed, uint32_t row) const {
+    uint32_t begin = placed.meeting_begin;
+    while (begin < placed.meeting_end && plan_.meeting_of[begin].row != row) ++begin;
+    uint32_t end = begin;
+    while (end < placed.meeting_end && plan_.meeting_of[end].row == row) ++end;
+    return std::span(plan_.meeting_of).subspan(begin, end - begin);
+  }
+
+  int64_t transfer_ns(std::span<const MeetingOf> meetings) const {
+    int64_t sent_ns = 0, received_ns = 0;
+    for (const MeetingOf& each : meetings) {
+      if (each.meeting == kDropped) continue;
+      if (each.sends) sent_ns += plan_.meeting_ns[each.meeting];
+      if (each.receives) received_ns += plan_.meeting_ns[each.meeting];
+    }
+    return std::max(sent_ns, received_ns);
+  }
+
+  /// Links the task just added, the arrival or the transfer of a kernel, to a meeting of the kernel.
+  void attend(uint32_t meeting, TaskKind kind) {
+    if (meeting >= kDropped) return;
+    if (kind == TaskKind::kArrive) arrivals_[meeting].push_back(graph_.size() - 1);
+    if (kind != TaskKind::kTransfer) return;
+    Edge edge;
+    edge.source = meeting;  // replaced by the rendezvous task once all ranks are emitted
+    edge.kind = EdgeKind::kRendezvous;
+    graph_.edges.push_back(edge);
+    received_[meeting] = graph_.size() - 1;
   }
 
   void add_task(uint32_t source_rank, const BlockTask& task, int64_t duration) {
@@ -181,13 +198,11 @@ class RankEmitter {
 };
 
 /// One task without a processor per meeting, after the tasks of all ranks.
-void add_rendezvous(const std::vector<std::vector<uint32_t>>& arrivals, ExecGraph& graph,
-                    std::vector<TaskOrigin>* origins) {
+void add_rendezvous(const std::vector<std::vector<uint32_t>>& arrivals, ExecGraph& graph) {
   const uint32_t first = graph.size();
   for (Edge& edge : graph.edges)
     if (edge.kind == EdgeKind::kRendezvous) edge.source += first;
   for (const std::vector<uint32_t>& members : arrivals) {
-    if (origins) origins->emplace_back();
     graph.event.push_back(kNoIndex);
     graph.kind.push_back(TaskKind::kRendezvous);
     graph.processor.push_back(kNoProcessor);
@@ -203,8 +218,7 @@ void add_rendezvous(const std::vector<std::vector<uint32_t>>& arrivals, ExecGrap
   }
 }
 
-/// A topological order of the whole graph (Kahn). Tasks that were planned to meet and never do keep their numbering, at
-/// the end: a plan that does not match must not lose tasks.
+/// A topological order of the whole graph (Kahn); shorter than the graph if it has cycles.
 void order_tasks(ExecGraph& graph) {
   const uint32_t size = graph.size();
   std::vector<uint32_t> open(size), out_begin(size + 1, 0), out(graph.edges.size());
@@ -228,8 +242,6 @@ void order_tasks(ExecGraph& graph) {
     for (uint32_t o = out_begin[task + 1]; o-- > out_begin[task];)
       if (--open[out[o]] == 0) stack.push_back(out[o]);
   }
-  for (uint32_t task = 0; task < size && graph.order.size() < size; ++task)
-    if (open[task] > 0) graph.order.push_back(task);
 }
 
 }  // namespace
@@ -241,15 +253,22 @@ TaskDurations measured_durations(const Program& program) {
   return durations;
 }
 
-ExecGraph lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations,
-                std::vector<TaskOrigin>* origins) {
+Result<ExecGraph> lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations,
+                        std::vector<TaskOrigin>* origins) {
   ExecGraph graph;
   graph.edge_begin.push_back(0);
   std::vector<std::vector<uint32_t>> arrivals(plan.meeting_ns.size());
   RankEmitter emitter(program, plan, durations, graph, arrivals, origins);
   for (uint32_t i = 0; i < plan.ranks.size(); ++i) emitter.run(i, plan.ranks[i]);
-  add_rendezvous(arrivals, graph, origins);
+  add_rendezvous(arrivals, graph);
+  if (origins != nullptr) origins->resize(graph.size());
   order_tasks(graph);
+  if (graph.order.size() < graph.size()) {
+    return fail(ErrorKind::kFailed,
+                "the predicted pipeline stages wait for each other in a circle: {} of {} tasks never start; please "
+                "report this with the job file",
+                graph.size() - graph.order.size(), graph.size());
+  }
   return graph;
 }
 

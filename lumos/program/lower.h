@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lumos/base/result.h"
 #include "lumos/graph/exec_graph.h"
 #include "lumos/program/program.h"
 
@@ -26,10 +27,14 @@ struct PlacedBlock {
   float gpu_scale = 1;  ///< of the durations of its kernels, copies and fills
 };
 
-/// One communication kernel of a placed block: its row, and the meeting it goes to or kDropped.
+/// A communication kernel of a placed block: its row, and a meeting it goes to or kDropped. One kernel that carries
+/// several tensors goes to the meeting of each: it arrives at all and ends when all are over. What it sends shares a
+/// link, and so does what it receives, so its transfer takes the longer sum of the two directions.
 struct MeetingOf {
   uint32_t row = 0;
   uint32_t meeting = 0;
+  bool sends = true;
+  bool receives = true;
 };
 
 struct PlannedRank {
@@ -39,7 +44,7 @@ struct PlannedRank {
 
 struct LowerPlan {
   std::vector<PlannedRank> ranks;
-  std::vector<MeetingOf> meeting_of;
+  std::vector<MeetingOf> meeting_of;  ///< those of one kernel in a row
   std::vector<uint32_t> needs;
   std::vector<int64_t> meeting_ns;  ///< the transfer of each meeting, once all have arrived
 };
@@ -50,17 +55,17 @@ using TaskDurations = std::vector<std::vector<int64_t>>;
 /// Durations as the trace has them.
 TaskDurations measured_durations(const Program& program);
 
-/// Where a task of a lowered graph comes from.
+/// The row that a lowered task was copied from; kNoIndex where it has none.
 struct TaskOrigin {
-  uint32_t rank = 0;          ///< index into Program::ranks
-  uint32_t event = kNoIndex;  ///< row of that rank's table
-  uint32_t block = 0;         ///< index into PlannedRank::blocks
-  uint16_t lane = kNoLane;    ///< index into Program::lanes
+  uint32_t rank = 0;  ///< index into Program::ranks
+  uint32_t row = kNoIndex;
+  uint32_t block = 0;       ///< index into PlannedRank::blocks
+  uint16_t lane = kNoLane;  ///< index into Program::lanes
 };
 
-/// O(tasks). The graph has one step per rank, from its first task to its last.
-/// `origins`, where given, gets one entry per task.
-ExecGraph lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations,
-                std::vector<TaskOrigin>* origins = nullptr);
+/// O(tasks). The graph has one step per rank, from its first task to its last. `origins`, if given, becomes parallel to
+/// its tasks. Errors (kFailed): the planned exchanges wait for each other in a circle, which is a fault of the plan.
+Result<ExecGraph> lower(const Program& program, const LowerPlan& plan, const TaskDurations& durations,
+                        std::vector<TaskOrigin>* origins = nullptr);
 
 }  // namespace lumos

@@ -75,26 +75,26 @@ std::vector<TaskLoad> loads_of(const ExecGraph& graph, const std::vector<TaskOri
   for (uint32_t task = 0; task < graph.size(); ++task) {
     const TaskOrigin& origin = origins[task];
     const bool transfer = graph.kind[task] == TaskKind::kTransfer;
-    if ((!transfer && !is_compute_task(graph.kind[task])) || origin.event == kNoIndex) continue;
+    if ((!transfer && !is_compute_task(graph.kind[task])) || origin.row == kNoIndex) continue;
     const std::vector<RowLoad>& rows = measured.rows[origin.rank];
     TaskLoad& load = loads[task];
-    if (origin.event >= rows.size()) {  // not traced
+    if (origin.row >= rows.size()) {  // not traced
       load.load = LoadClass::kTransfer;
       continue;
     }
-    load.load = rows[origin.event].load;
-    const int64_t old_ns = program.ranks[origin.rank].table->dur_ns[origin.event];
+    load.load = rows[origin.row].load;
+    const int64_t old_ns = program.ranks[origin.rank].table->dur_ns[origin.row];
     if (old_ns <= 0) continue;
     const double scale = static_cast<double>(graph.duration_ns[task]) / static_cast<double>(old_ns);
-    load.contained_ns = static_cast<int64_t>(static_cast<double>(rows[origin.event].overlap_ns) * scale);
+    load.contained_ns = static_cast<int64_t>(static_cast<double>(rows[origin.row].overlap_ns) * scale);
     if (!transfer) continue;
     // Where members meet in the graph, the duration is the transfer alone.
-    const uint32_t index = transfers[origin.rank].of_row[origin.event];
+    const uint32_t index = transfers[origin.rank].of_row[origin.row];
     bool meets = false;
     for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e)
       meets |= graph.edges[e].kind == EdgeKind::kRendezvous;
     if (meets || index == kNoIndex) {
-      load.contained_ns = rows[origin.event].overlap_ns;
+      load.contained_ns = rows[origin.row].overlap_ns;
       continue;
     }
     load.waiting_ns =

@@ -37,9 +37,29 @@ class MeetingPlanner {
 
  private:
   void collect_samples() {
-    for (size_t r = 0; r < recovery_.transfers.size(); ++r)
+    for (size_t r = 0; r < recovery_.transfers.size(); ++r) {
+      const std::vector<int64_t> tensors = tensors_per_row(r);
       for (const Transfer& transfer : recovery_.transfers[r].transfers)
-        if (!transfer.added) samples_[transfer.scope].push_back(transfer.transfer_ns);
+        if (!transfer.added) samples_[transfer.scope].push_back(transfer.transfer_ns / tensors[transfer.row]);
+    }
+  }
+
+  /// Of each row of a rank's table: how many tensors follow each other over the link if it is a kernel of an exchange.
+  std::vector<int64_t> tensors_per_row(size_t r) const {
+    const RankProgram& rank = recovery_.program.ranks[r];
+    std::vector<int64_t> tensors(rank.table->size(), 1);
+    for (const StepBlocks& step : recovery_.catalogs[r].steps) {
+      for (const ExchangeBlock& exchange : step.exchanges) {
+        const Block& block = rank.blocks[exchange.block];
+        const size_t one_way = std::max(exchange.sends.size(), exchange.receives.size());
+        const size_t kernels = std::max<size_t>(block.launch_end - block.launch_begin, 1);
+        for (uint32_t l = block.launch_begin; l < block.launch_end; ++l) {
+          const uint32_t row = rank.recovered.list.launches[l].gpu_row;
+          if (row != kNoIndex) tensors[row] = std::max<int64_t>(1, static_cast<int64_t>(one_way / kernels));
+        }
+      }
+    }
+    return tensors;
   }
 
   void add_block(size_t stage, PlacedBlock& placed, const Action* action, std::map<CommScope, uint32_t>& ordinal) {
@@ -54,7 +74,11 @@ class MeetingPlanner {
       if (index == kNoIndex) continue;
       const Transfer& transfer = transfers.transfers[index];
       if (transfer.scope == CommScope::kPipeline) {
-        plan_.meeting_of.push_back({row, action ? exchange_meeting(stage, *action, transfer) : kDropped});
+        if (action) {
+          add_exchange(stage, *action, transfer, row);
+        } else {
+          plan_.meeting_of.push_back({row, kDropped});
+        }
       } else if (transfer.scope == CommScope::kEmbedding) {
         const bool takes_part = plan_.ranks.size() > 1 && (stage == 0 || stage + 1 == plan_.ranks.size());
         plan_.meeting_of.push_back({row, takes_part ? group_meeting(transfer, ordinal[transfer.scope]++) : kDropped});
@@ -86,28 +110,30 @@ class MeetingPlanner {
     return found->second;
   }
 
-  /// Kernels that share a tensor meet; the first of them to be planned opens the meeting.
-  uint32_t exchange_meeting(size_t stage, const Action& action, const Transfer& transfer) {
-    auto key = [](const Tensor& tensor) {
-      return std::tuple(tensor.microbatch, tensor.virtual_stage, tensor.backward);
+  /// The two kernels that carry a tensor meet; the first of them to be planned opens the meeting. What one kernel opens
+  /// takes equally long, as the measured exchanges that the time is drawn from are of several tensors too.
+  void add_exchange(size_t stage, const Action& action, const Transfer& transfer, uint32_t row) {
+    const int64_t time_ns = exchange_ns(static_cast<int64_t>(stage), action, transfer);
+    const auto add = [&](const Tensor& tensor, bool sends) {
+      const auto [found, fresh] = tensor_meetings_.try_emplace(
+          {tensor.microbatch, tensor.virtual_stage, tensor.backward}, static_cast<uint32_t>(plan_.meeting_ns.size()));
+      if (fresh) plan_.meeting_ns.push_back(time_ns);
+      plan_.meeting_of.push_back({row, found->second, sends, !sends});
     };
-    uint32_t meeting = kNoIndex;
-    auto each = [&](auto&& visit) {
-      for (const Tensor& tensor : action.sends) visit(tensor);
-      for (const Tensor& tensor : action.receives) visit(tensor);
-    };
-    each([&](const Tensor& tensor) {
-      if (auto found = tensor_meetings_.find(key(tensor)); found != tensor_meetings_.end()) meeting = found->second;
-    });
-    if (meeting == kNoIndex) {
-      meeting = static_cast<uint32_t>(plan_.meeting_ns.size());
-      const auto peer = peer_of(static_cast<int64_t>(stage), action);
-      const int64_t base_last = recovery_.job.pipeline_model_parallel_size - 1;
-      plan_.meeting_ns.push_back(
-          changed_ns(transfer, 0, std::min<int64_t>(1, base_last), static_cast<int64_t>(stage), peer));
+    // Where sends and receives are kernels of their own, the trace says which is which.
+    const bool either = transfer.sends == transfer.receives;
+    if (either || transfer.sends) {
+      for (const Tensor& tensor : action.sends) add(tensor, true);
     }
-    each([&](const Tensor& tensor) { tensor_meetings_.try_emplace(key(tensor), meeting); });
-    return meeting;
+    if (either || transfer.receives) {
+      for (const Tensor& tensor : action.receives) add(tensor, false);
+    }
+  }
+
+  /// Of one tensor.
+  int64_t exchange_ns(int64_t stage, const Action& action, const Transfer& transfer) {
+    const int64_t base_last = recovery_.job.pipeline_model_parallel_size - 1;
+    return changed_ns(transfer, 0, std::min<int64_t>(1, base_last), stage, peer_of(stage, action));
   }
 
   int64_t peer_of(int64_t stage, const Action& action) const {

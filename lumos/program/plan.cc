@@ -1,7 +1,9 @@
 #include "lumos/program/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "lumos/base/parallel.h"
@@ -91,11 +93,19 @@ class StagePlanner {
         return;
       }
     }
+    // A launch of its own for all of them, like the one that comes nearest.
+    if (recovery_.catalogs[donor_].batched_exchange &&
+        put_nearest_exchange(pattern_of(action.sends, action.receives), out)) {
+      parts->push_back(action);
+      return;
+    }
+    // One after the other. Interleaved stages exchange in a ring, where not all may send first.
+    const bool receives_first = chunks(target_) > 1 && stage_ % 2 == 1;
     for (bool backward : {false, true}) {
-      for (const Tensor& tensor : action.sends)
-        if (tensor.backward == backward) put_single(tensor, true, out, parts);
-      for (const Tensor& tensor : action.receives)
-        if (tensor.backward == backward) put_single(tensor, false, out, parts);
+      for (bool sends : {!receives_first, receives_first}) {
+        for (const Tensor& tensor : sends ? action.sends : action.receives)
+          if (tensor.backward == backward) put_single(tensor, sends, out, parts);
+      }
     }
   }
 
@@ -229,6 +239,22 @@ class StagePlanner {
     const auto [rank, block] = draw_.pick(from);
     put(rank, block, out);
     return true;
+  }
+
+  /// An exchange that moves as many of the tensors in `pattern`, and as few others, as any.
+  bool put_nearest_exchange(uint32_t pattern, std::vector<PlacedBlock>& out) {
+    int best = std::numeric_limits<int>::min();
+    uint32_t nearest = 0;
+    for (size_t r = 0; r < recovery_.places.size(); ++r) {
+      for (const ExchangeBlock& exchange : step(static_cast<uint32_t>(r)).exchanges) {
+        const uint32_t has = pattern_of(exchange.sends, exchange.receives);
+        const int score = std::popcount(has & pattern) - std::popcount(has & ~pattern);
+        if (has == 0 || score <= best) continue;
+        best = score;
+        nearest = has;
+      }
+    }
+    return nearest != 0 && put_exchange(nearest, out);
   }
 
   void put_single(const Tensor& tensor, bool send, std::vector<PlacedBlock>& out, std::vector<Action>* parts) {

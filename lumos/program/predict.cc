@@ -65,6 +65,15 @@ Forecast summarise(std::vector<StepFigures> figures) {
   return out;
 }
 
+/// One simulation with what it ran.
+struct OwnRun {
+  ExecGraph graph;
+  Timeline timeline;
+  std::vector<TaskOrigin> origins;
+
+  ForecastRun seen() const { return {graph, timeline, origins}; }
+};
+
 /// All that the runs of one configuration have in common.
 struct Runs {
   const Recovery& recovery;
@@ -73,30 +82,41 @@ struct Runs {
   TaskDurations durations;
   bool interference = true;
 
-  Result<ForecastRun> run(uint64_t seed) const {
+  Result<OwnRun> run(uint64_t seed) const {
     const LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
-    ForecastRun out;
-    out.graph = lower(recovery.program, plan, durations, &out.origins);
-    if (interference)
-      out.timeline = simulate_with_loads(
-          out.graph, loads_of(out.graph, out.origins, recovery.program, recovery.transfers, recovery.loads),
-          recovery.loads.interference);
-    else
+    OwnRun out;
+    out.graph = TRY(lower(recovery.program, plan, durations, &out.origins));
+    if (!interference) {
       out.timeline = simulate(out.graph);
+      return out;
+    }
+    const std::vector<TaskLoad> loads =
+        loads_of(out.graph, out.origins, recovery.program, recovery.transfers, recovery.loads);
+    out.timeline = simulate_with_loads(out.graph, loads, recovery.loads.interference);
     return out;
   }
 };
 
+/// Shows a run to who wants to look; what the traces do not have came from no row.
+void show(const Runs& runs, const ForecastOptions& options, size_t seed, OwnRun& run) {
+  for (TaskOrigin& origin : run.origins)
+    if (origin.row != kNoIndex && origin.row >= runs.recovery.loads.rows[origin.rank].size()) origin.row = kNoIndex;
+  options.look(seed, run.seen());
+}
+
 /// The figures of one run per seed.
-Result<std::vector<StepFigures>> run_seeds(const Runs& runs, const ForecastOptions& options, int seeds) {
+Result<std::vector<StepFigures>> run_seeds(const Runs& runs, const ForecastOptions& options, int seeds,
+                                           bool looked_at = false) {
   std::vector<StepFigures> figures(static_cast<size_t>(seeds));
   std::vector<std::optional<Error>> errors(figures.size());
   parallel_for(figures.size(), options.threads, [&](size_t i) {
-    const Result<ForecastRun> run = runs.run(options.first_seed + i);
-    if (run)
-      figures[i] = mean_figures(run->graph, run->timeline);
-    else
+    Result<OwnRun> run = runs.run(options.first_seed + i);
+    if (!run) {
       errors[i] = run.error();
+      return;
+    }
+    figures[i] = mean_figures(run->graph, run->timeline);
+    if (looked_at) show(runs, options, i, *run);
   });
   for (const std::optional<Error>& error : errors)
     if (error) return tl::unexpected<Error>(*error);
@@ -109,14 +129,17 @@ Result<std::vector<EventTable>> usual_run(const Runs& runs, const std::vector<St
   size_t nearest = 0;
   for (size_t i = 1; i < figures.size(); ++i)
     if (std::abs(figures[i].step_ms - mean_ms) < std::abs(figures[nearest].step_ms - mean_ms)) nearest = i;
-  const ForecastRun run = TRY(runs.run(first_seed + nearest));
+  const OwnRun run = TRY(runs.run(first_seed + nearest));
   std::vector<EventTable> tables;
   for (uint32_t r = 0; r < run.graph.ranks.size(); ++r)
-    tables.push_back(forecast_table(runs.recovery.program, run, r, static_cast<int32_t>(runs.target.world_size)));
+    tables.push_back(
+        forecast_table(runs.recovery.program, run.seen(), r, static_cast<int32_t>(runs.target.world_size)));
   return tables;
 }
 
 }  // namespace
+
+Status can_forecast(const Job& base, const Job& target) { return check_changes(base, target); }
 
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options) {
   TRY_STATUS(check_changes(recovery.job, target));
@@ -142,7 +165,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
   changed.durations = retime(from, target, out.network, retiming);
-  const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds));
+  const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds, options.look != nullptr));
   out.changed = summarise(figures);
   if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
   if (out.network.fabric.observations == 0)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@
 
 namespace lumos {
 
+/// One simulation of the changed job, and the row that each task came from.
+struct ForecastRun {
+  const ExecGraph& graph;
+  const Timeline& timeline;
+  const std::vector<TaskOrigin>& origins;
+};
+
 struct ForecastOptions {
   int seeds = 8;  ///< simulations to average over; each draws its own repetitions
   uint64_t first_seed = 0;
@@ -22,6 +30,9 @@ struct ForecastOptions {
   bool interference = true;  ///< kernels and transfers slow each other down where they overlap in the changed run
   bool tables = false;       ///< also give one run of the changed job as tables
   bool variability = true;   ///< false: waiting for the slowest member does not change with the number of members
+  /// Shown every simulation that the prediction of the changed job averages over, by the number of its seed from 0.
+  /// Called from several threads at once.
+  std::function<void(size_t, const ForecastRun&)> look;
 };
 
 /// Mean over the seeds, and their spread.
@@ -42,6 +53,9 @@ struct JobForecast {
   std::vector<EventTable> tables;
   std::vector<std::string> warnings;
 };
+
+/// Whether forecast() can predict `target` from traces of `base`; the error (kUsage) says what no trace shows.
+Status can_forecast(const Job& base, const Job& target);
 
 /// Predicts the step of `target` from the traced job. Errors: kUsage for what cannot be lowered yet or is impossible.
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options);

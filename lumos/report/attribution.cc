@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
 #include "lumos/trace/collective_names.h"
@@ -157,6 +156,38 @@ std::string communication_label(const EventTable& table, uint32_t row) {
   return fmt::format("{}, group {}", table.text(c->collective), table.text(group));
 }
 
+/// What a lane is called in any trace of the job: thread ids differ from run to run, and the number of the default
+/// stream from maker to maker; what they do does not.
+std::vector<std::string> lane_places(const EventTable& table) {
+  std::vector<uint8_t> has_steps(table.lanes.size(), 0), has_backward(table.lanes.size(), 0);
+  std::vector<uint32_t> calls(table.lanes.size(), 0), kernels(table.lanes.size(), 0);
+  for (uint32_t row = 0; row < table.size(); ++row) {
+    const uint32_t lane = table.lane[row];
+    if (table.kind[row] == EventKind::kRuntime) ++calls[lane];
+    if (is_gpu_work(table.kind[row])) ++kernels[lane];
+    if (table.kind[row] != EventKind::kCpuOp && table.kind[row] != EventKind::kAnnotation) continue;
+    if (is_step(table, row)) has_steps[lane] = 1;
+    if (table.name_of(row).find("Backward") != std::string_view::npos) has_backward[lane] = 1;
+  }
+  const auto busiest = [](const std::vector<uint32_t>& counts) {
+    return static_cast<uint32_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+  };
+  // Without steps the thread that calls the GPU most is the main one.
+  const bool any_steps = std::find(has_steps.begin(), has_steps.end(), 1) != has_steps.end();
+  const uint32_t caller = busiest(calls), main_stream = busiest(kernels);
+  std::vector<std::string> places;
+  for (uint32_t lane = 0; lane < table.lanes.size(); ++lane) {
+    const bool is_main = any_steps ? has_steps[lane] != 0 : lane == caller;
+    if (table.lanes[lane].is_gpu) {
+      const bool most = lane == main_stream;
+      places.push_back(most ? "main stream" : fmt::format("stream {}", table.text(table.lanes[lane].tid_text)));
+    } else {
+      places.emplace_back(is_main ? "main thread" : has_backward[lane] != 0 ? "backward thread" : "other threads");
+    }
+  }
+  return places;
+}
+
 OwnedTime named(const EventTable& table, Owner owner, uint32_t row) {
   OwnedTime time;
   time.owner = owner;
@@ -187,27 +218,40 @@ std::string_view owner_name(Owner owner) {
   return "idle";
 }
 
-std::vector<OwnedTime> attribute_time(const EventTable& table, const std::vector<Window>& windows) {
+std::vector<OwnedTime> attribute_time(const EventTable& table, const std::vector<RowTemplate>& templates,
+                                      const std::vector<Window>& windows) {
   std::vector<Claim> claims;
   add_gpu_claims(table, claims);
   add_host_claims(table, claims);
   Sweep sweep(std::move(claims), table.size());
   for (const Window& window : windows) sweep.run(window);
 
-  std::map<std::tuple<Owner, std::string, std::string>, int64_t> sums;
+  const std::vector<std::string> places = lane_places(table);
+  const auto key = [](const OwnedTime& time) {
+    return std::tie(time.owner, time.label, time.name, time.part, time.place);
+  };
+  std::vector<OwnedTime> times;
   for (Owner owner : {Owner::kCompute, Owner::kCommunication, Owner::kHost}) {
     for (uint32_t row = 0; row < table.size(); ++row) {
       if (sweep.owned_ns(owner, row) == 0) continue;
       OwnedTime time = named(table, owner, row);
-      sums[{owner, std::move(time.label), std::move(time.name)}] += sweep.owned_ns(owner, row);
+      time.part = template_name(templates[row]);
+      time.place = places[table.lane[row]];
+      time.time_ns = sweep.owned_ns(owner, row);
+      times.push_back(std::move(time));
     }
   }
-  if (sweep.idle_ns() > 0) sums[{Owner::kIdle, "", ""}] = sweep.idle_ns();
-  std::vector<OwnedTime> result;
-  for (const auto& [key, time_ns] : sums) {
-    result.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), time_ns});
+  if (sweep.idle_ns() > 0) times.push_back({Owner::kIdle, "", "", "", "", sweep.idle_ns()});
+  std::stable_sort(times.begin(), times.end(), [&](const OwnedTime& a, const OwnedTime& b) { return key(a) < key(b); });
+  std::vector<OwnedTime> sums;
+  for (OwnedTime& time : times) {
+    if (!sums.empty() && key(sums.back()) == key(time)) {
+      sums.back().time_ns += time.time_ns;
+    } else {
+      sums.push_back(std::move(time));
+    }
   }
-  return result;
+  return sums;
 }
 
 }  // namespace lumos

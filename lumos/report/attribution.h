@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lumos/report/row_template.h"
 #include "lumos/report/steps.h"
 #include "lumos/trace/event_table.h"
 
@@ -24,10 +25,14 @@ struct OwnedTime {
   Owner owner = Owner::kIdle;
   std::string label;  ///< comparable between traces: family, collective, operator
   std::string name;   ///< within the label: the kernel; same as the label elsewhere
+  std::string part;   ///< template of the program, "" of idle time
+  std::string place;  ///< "main stream", "stream 20", "main thread" ...; "" of idle time
   int64_t time_ns = 0;
 };
 
-/// Time of `windows` together by owner, label and name; in that order. Windows must not overlap. Sums to the windows.
-std::vector<OwnedTime> attribute_time(const EventTable& table, const std::vector<Window>& windows);
+/// Time of `windows` together by owner, label, name, part and place; in that order. Windows must not overlap. Sums to
+/// the windows. `templates` is parallel to the rows.
+std::vector<OwnedTime> attribute_time(const EventTable& table, const std::vector<RowTemplate>& templates,
+                                      const std::vector<Window>& windows);
 
 }  // namespace lumos

@@ -43,13 +43,15 @@ struct Diff {
   std::string b_name;
   double a_ms = 0;  ///< mean step
   double b_ms = 0;
-  std::vector<DiffLine> by_label;  ///< kernel family, collective, host operator; largest difference first
-  std::vector<DiffLine> by_name;   ///< kernels by name; largest difference first
+  std::vector<DiffLine> by_label;     ///< kernel family, collective, host operator; largest difference first
+  std::vector<DiffLine> by_name;      ///< kernels by name; largest difference first
+  std::vector<DiffLine> by_template;  ///< label: template of the program, host time on the way there included
+  std::vector<DiffLine> by_place;     ///< label: stream or thread
 };
 
 /// Compares mean steps. Each table's lines sum to b_ms - a_ms (to rounding). Ranks without steps have no say; a side
-/// without any counts as nothing.
-Diff diff(const DiffSide& a, const DiffSide& b);
+/// without any counts as nothing. `threads` as everywhere: 0 means all processors.
+Diff diff(const DiffSide& a, const DiffSide& b, int threads = 0);
 
 /// At most 80 columns; `limit` lines of each table at most, the rest summed in one.
 std::string diff_text(const Diff& diff, size_t limit);

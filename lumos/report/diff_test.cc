@@ -8,6 +8,10 @@
 namespace lumos {
 namespace {
 
+std::vector<RowTemplate> no_templates(const EventTable& table) {
+  return std::vector<RowTemplate>(table.size(), RowTemplate::kNotPlaced);
+}
+
 int64_t total_ns(const std::vector<OwnedTime>& times) {
   int64_t sum = 0;
   for (const OwnedTime& time : times) sum += time.time_ns;
@@ -22,7 +26,7 @@ TEST(Attribution, ComputeOwnsBeforeCommunicationBeforeHost) {
   g.row(EventKind::kKernel, "void sgemm<float>(int)", 1, 200, 300);
   g.row(EventKind::kKernel, "ncclDevKernel_AllReduce(x)", 2, 400, 300);
   g.finish({});
-  const auto times = attribute_time(g.table(), {{0, 1000}});
+  const auto times = attribute_time(g.table(), no_templates(g.table()), {{0, 1000}});
   ASSERT_EQ(times.size(), 4u);
   EXPECT_EQ(times[0].label, "GEMM");
   EXPECT_EQ(times[0].name, "sgemm");
@@ -46,7 +50,7 @@ TEST(Attribution, SumsToTheWindowsWhateverTheRows) {
             *rc::gen::inRange(0, 90), *rc::gen::inRange(0, 40));
     }
     g.finish({});
-    RC_ASSERT(total_ns(attribute_time(g.table(), {{0, 40}, {50, 77}})) == 67);
+    RC_ASSERT(total_ns(attribute_time(g.table(), no_templates(g.table()), {{0, 40}, {50, 77}})) == 67);
   }));
 }
 
@@ -60,7 +64,7 @@ TEST(Diff, SumsToTheDifferenceOfTheSteps) {
   b.finish({});
   const Diff result = diff({"a", {{&a.table(), {{0, 1'000'000}}}}}, {"b", {{&b.table(), {{0, 1'200'000}}}}});
   EXPECT_DOUBLE_EQ(result.b_ms - result.a_ms, 0.2);
-  for (const auto& lines : {result.by_label, result.by_name}) {
+  for (const auto& lines : {result.by_label, result.by_name, result.by_template, result.by_place}) {
     double sum = 0;
     for (const DiffLine& line : lines) sum += line.difference_ms();
     EXPECT_NEAR(sum, 0.2, 1e-12);
@@ -69,6 +73,9 @@ TEST(Diff, SumsToTheDifferenceOfTheSteps) {
   EXPECT_EQ(result.by_label[1].label, "GEMM");
   EXPECT_DOUBLE_EQ(result.by_label[1].difference_ms(), -0.4);
   EXPECT_EQ(result.by_name.size(), 4u);
+  EXPECT_EQ(result.by_place[0].label, "main thread");
+  EXPECT_EQ(result.by_place[1].label, "main stream");
+  EXPECT_DOUBLE_EQ(result.by_place[1].difference_ms(), -0.4);
   EXPECT_NE(diff_text(result, 2).find("host: DataLoader"), std::string::npos) << diff_text(result, 2);
   EXPECT_NE(diff_json(result).find(R"("difference_ms":0.2)"), std::string::npos);
 }

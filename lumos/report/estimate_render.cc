@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "lumos/base/file.h"
+#include "lumos/base/json_value.h"
 #include "lumos/base/json_writer.h"
+#include "lumos/base/value.h"
 #include "lumos/model/job_file.h"
 #include "lumos/model/parameters.h"
 #include "lumos/report/text_table.h"
@@ -174,6 +178,37 @@ std::string estimates_json(const std::vector<EstimateRow>& rows) {
   JsonWriter json(JsonWriter::Style::kCompact);
   json.begin_object().member("schema", "lumos.estimate.v1").key("estimates").begin_array();
   for (const EstimateRow& row : rows) write_row(json, row);
+  return json.end_array().end_object().text();
+}
+
+std::string estimate_lines(const std::vector<EstimateRow>& rows) {
+  std::string lines;
+  for (const EstimateRow& row : rows) {
+    JsonWriter json(JsonWriter::Style::kCompact);
+    write_row(json, row);
+    lines += json.text() + "\n";
+  }
+  return lines;
+}
+
+Result<std::string> join_estimates(const std::vector<std::string>& paths) {
+  std::map<int64_t, std::string> rows;
+  for (const std::string& path : paths) {
+    const std::string content = TRY(read_file(path));
+    for (size_t begin = 0; begin < content.size();) {
+      const size_t end = std::min(content.find('\n', begin), content.size());
+      const std::string text = content.substr(begin, end - begin);
+      begin = end + 1;
+      const Value value = TRY(parse_json(text, path));
+      const int64_t line = TRY(ValueView(value, path).at("line").as_int());
+      const auto [found, fresh] = rows.try_emplace(line, text);
+      if (!fresh && found->second != text)
+        return fail(ErrorKind::kFailed, "{}: the row of line {} has another result in another part", path, line);
+    }
+  }
+  JsonWriter json(JsonWriter::Style::kCompact);
+  json.begin_object().member("schema", "lumos.estimate.v1").key("estimates").begin_array();
+  for (const auto& [line, text] : rows) json.raw(text);
   return json.end_array().end_object().text();
 }
 

@@ -31,4 +31,10 @@ std::string estimates_text(const std::vector<EstimateRow>& rows);
 /// One object of the same schema, with an array of estimates.
 std::string estimates_json(const std::vector<EstimateRow>& rows);
 
+/// The members of that array, one line each: what a part of many estimates writes.
+std::string estimate_lines(const std::vector<EstimateRow>& rows);
+
+/// That object again from the lines of all parts, in any order. Errors (kUnreadable) name the file.
+Result<std::string> join_estimates(const std::vector<std::string>& paths);
+
 }  // namespace lumos

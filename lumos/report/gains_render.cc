@@ -1,5 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
 #include "lumos/base/json_writer.h"
 #include "lumos/report/gains_result.h"
 #include "lumos/report/text_table.h"
@@ -16,27 +21,49 @@ std::string end_text(double ends_after) { return ends_after >= 1 ? "-" : fmt::fo
 
 // Kernels of one library begin alike and differ at the end: long names lose their middle.
 constexpr size_t kNameWidth = 28;
+constexpr size_t kNameWidthBesidePeers = 22;
+constexpr int kPasses = 4;  // names that still look alike then stay so
 
-std::string without_middle(const std::string& name, size_t width) {
-  if (text_width(name) <= width || text_width(name) != name.size()) return cut_text(name, width);
-  const size_t head = (width - 3) / 2, tail = width - 3 - head;
-  return name.substr(0, head) + "..." + name.substr(name.size() - tail);
+std::string whole_name(const GainRow& row) {
+  return row.kind == CandidateKind::kHost ? row.name : fmt::format("{} {}", candidate_kind_name(row.kind), row.name);
 }
 
-std::string row_name(const GainRow& row) {
-  const std::string name =
-      row.kind == CandidateKind::kHost ? row.name : fmt::format("{} {}", candidate_kind_name(row.kind), row.name);
-  return without_middle(name, kNameWidth);
+size_t common_tail(std::string_view a, std::string_view b) {
+  size_t tail = 0;
+  while (tail < a.size() && tail < b.size() && a[a.size() - 1 - tail] == b[b.size() - 1 - tail]) ++tail;
+  return tail;
 }
 
-std::string then_lines(const GainsResult& result, size_t limit) {
+/// Names of the first `limit` rows that fit `width`. Of names that would be cut to the same text, as those of one
+/// library's kernels are, the end that they share goes too, and again of those that are then cut to the same.
+std::vector<std::string> row_names(const GainsResult& result, size_t limit, size_t width) {
+  std::vector<std::string> whole;
+  for (size_t i = 0; i < result.rows.size() && i < limit; ++i) whole.push_back(whole_name(result.rows[i]));
+  std::vector<std::string> names(whole.size());
+  for (int pass = 0; pass < kPasses; ++pass) {
+    std::map<std::string, std::vector<size_t>> alike;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      names[i] = cut_middle(whole[i], width);
+      alike[names[i]].push_back(i);
+    }
+    for (const auto& [cut, rows] : alike) {
+      size_t tail = whole[rows[0]].size();
+      for (size_t i : rows) tail = std::min(tail, common_tail(whole[rows[0]], whole[i]));
+      if (rows.size() < 2 || tail >= whole[rows[0]].size()) continue;
+      for (size_t i : rows) whole[i].resize(whole[i].size() - tail);
+    }
+  }
+  return names;
+}
+
+std::string then_lines(const GainsResult& result, const std::vector<std::string>& names) {
   std::string out;
-  for (size_t i = 0; i < result.rows.size() && i < limit; ++i) {
+  for (size_t i = 0; i < names.size(); ++i) {
     const GainRow& row = result.rows[i];
     if (row.then.empty()) continue;
     if (out.empty()) out = "\n  Where a gain ends, the path goes on through:\n";
     const std::string end = end_text(row.ends_after);
-    out += fmt::format("  {:<28} {:>6}  {}\n", row_name(row), end, without_middle(row.then, 40));
+    out += fmt::format("  {:<28} {:>6}  {}\n", names[i], end, cut_middle(row.then, 40));
   }
   return out;
 }
@@ -46,18 +73,31 @@ std::string then_lines(const GainsResult& result, size_t limit) {
 std::string gains_text(const GainsResult& result, size_t limit) {
   std::string out =
       fmt::format("  step {} ms, simulated. It would be shorter by, in ms:\n\n", human_ms(result.step_ms));
-  TextTable table({{"if faster", Align::kLeft}, {"time"}, {"path"}, {"10 %"}, {"2x"}, {"free"}, {"ends"}});
-  for (size_t i = 0; i < result.rows.size() && i < limit; ++i) {
+  const bool peers =
+      std::any_of(result.rows.begin(), result.rows.end(), [](const GainRow& row) { return row.peers_ms > 0; });
+  std::vector<TextTable::Column> columns = {
+      {"if faster", Align::kLeft}, {"time"}, {"path"}, {"10 %"}, {"2x"}, {"free"}, {"ends"}};
+  if (peers) columns.push_back({"as peers"});
+  const std::vector<std::string> names = row_names(result, limit, peers ? kNameWidthBesidePeers : kNameWidth);
+  TextTable table(columns);
+  for (size_t i = 0; i < names.size(); ++i) {
     const GainRow& row = result.rows[i];
-    table.add({row_name(row), share_text(row.time_ms, result.step_ms), share_text(row.on_path_ms, result.step_ms),
-               human_ms(row.tenth_ms), human_ms(row.half_ms), human_ms(row.free_ms), end_text(row.ends_after)});
+    std::vector<std::string> cells = {names[i],
+                                      share_text(row.time_ms, result.step_ms),
+                                      share_text(row.on_path_ms, result.step_ms),
+                                      human_ms(row.tenth_ms),
+                                      human_ms(row.half_ms),
+                                      human_ms(row.free_ms),
+                                      end_text(row.ends_after)};
+    if (peers) cells.push_back(row.peers_ms > 0 ? human_ms(row.peers_ms) : "");
+    table.add(std::move(cells));
   }
   if (table.empty()) return out + "  nothing: no time on the path belongs to anything that could be faster\n";
   out += table.text();
   if (result.rows.size() > limit) {
     out += fmt::format("  {} more; --all or --json lists them\n", result.rows.size() - limit);
   }
-  return out + then_lines(result, limit);
+  return out + then_lines(result, names);
 }
 
 std::string gains_json(const GainsResult& result) {
@@ -69,6 +109,7 @@ std::string gains_json(const GainsResult& result) {
     json.member("time_ms", row.time_ms).member("on_path_ms", row.on_path_ms);
     json.member("gain_10_percent_ms", row.tenth_ms).member("gain_2x_ms", row.half_ms);
     json.member("gain_free_ms", row.free_ms).member("ends_after", row.ends_after);
+    json.member("gain_as_peers_ms", row.peers_ms);
     json.member("then", row.then).end_object();
   }
   json.end_array().end_object();

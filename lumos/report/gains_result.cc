@@ -165,6 +165,7 @@ GainsResult gains_result(const LinkedJob& job, const GainsOptions& options) {
     row.tenth_ms = gain.tenth_ns / 1e6;
     row.half_ms = gain.half_ns / 1e6;
     row.free_ms = gain.free_ns / 1e6;
+    row.peers_ms = gain.peers_ns / 1e6;
     row.ends_after = gain.ends_after > kNeverEnds ? 1 : gain.ends_after;
     if (i >= kMostThen || row.ends_after >= 1 || told == nullptr) return;
     const ExecGraph free = with_candidate(job, candidate, 0);

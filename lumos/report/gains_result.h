@@ -20,6 +20,7 @@ struct GainRow {
   double tenth_ms = 0;    ///< the gain when 10 % faster
   double half_ms = 0;     ///< twice as fast
   double free_ms = 0;
+  double peers_ms = 0;    ///< as fast as its peers; 0: not slower
   double ends_after = 1;  ///< the share of its time after which faster gains hardly more; 1: never
   std::string then;       ///< what the critical path has more of once this is free; empty: not asked
 };

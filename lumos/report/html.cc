@@ -46,9 +46,22 @@ std::string html_count(uint64_t count) { return html_data(static_cast<double>(co
 
 std::string html_name(std::string_view name) {
   constexpr size_t kWidth = 64;  // With the numbers beside it, a line of the page.
-  const std::string cut = cut_text(name, kWidth);
+  const std::string cut = cut_middle(name, kWidth);
   if (cut == name) return html_escape(name);
   return fmt::format("<span title=\"{}\">{}</span>", html_escape(name), html_escape(cut));
+}
+
+std::string html_script_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  for (char c : json) {
+    if (c == '<') {
+      out += "\\u003c";
+    } else {
+      out += c;
+    }
+  }
+  return out;
 }
 
 std::string html_section(const char* id, const char* title, const std::string& body) {
@@ -77,7 +90,7 @@ void HtmlTable::add(const std::vector<std::string>& cells) {
 std::string HtmlTable::text() const {
   std::string out = fmt::format("<div class=\"table\" tabindex=\"0\" role=\"region\" aria-label=\"{0}\"><table>\n",
                                 html_escape(caption_));
-  out += fmt::format("<caption>{}</caption>\n<thead><tr>", html_escape(caption_));
+  out += fmt::format("<caption><span>{}</span></caption>\n<thead><tr>", html_escape(caption_));
   for (const Column& column : columns_) {
     out += fmt::format("<th scope=\"col\"{}>{}</th>", column.is_number ? "" : " class=\"text\"",
                        html_escape(column.header));

@@ -16,10 +16,13 @@ std::string html_ms(double ms);
 /// "+0.52 %" with the exact number in the element's value; "-" for what is not finite.
 std::string html_signed_percent(double percent);
 std::string html_count(uint64_t count);
-/// A name escaped and, where it is long, cut; the whole of it shows when one points at it.
+/// A name escaped and, where it is long, cut in the middle; the whole of it shows when one points at it.
 std::string html_name(std::string_view name);
 /// Any figure: `shown` with `value` behind it.
 std::string html_data(double value, std::string_view shown);
+
+/// JSON for inside of a script element, which a "<" could end in the wrong place.
+std::string html_script_json(std::string_view json);
 
 /// A part of the page under its heading; `id` is what links lead to.
 std::string html_section(const char* id, const char* title, const std::string& body);

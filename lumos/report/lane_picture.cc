@@ -165,10 +165,20 @@ int64_t choose_resolution(const RawLanes& lanes, int64_t length_ns, size_t most_
   return resolution_ns;
 }
 
+PictureLane schedule_lane(int32_t rank, const std::vector<PassBox>& passes, int64_t zero_ns, Texts& texts) {
+  constexpr BoxKind kKinds[] = {BoxKind::kForward, BoxKind::kBackward, BoxKind::kUpdate};
+  PictureLane lane{rank, "schedule", {}};
+  for (const PassBox& pass : passes) {
+    lane.boxes.push_back({pass.start_ns - zero_ns, pass.end_ns - pass.start_ns, kKinds[static_cast<size_t>(pass.kind)],
+                          texts.number(pass.name), texts.number(""), 1});
+  }
+  return lane;
+}
+
 }  // namespace
 
 LanePicture lane_picture(const ExecGraph& graph, const Timeline& timeline, const std::vector<uint32_t>& steps,
-                         size_t most_boxes) {
+                         const std::vector<std::vector<PassBox>>& schedules, size_t most_boxes) {
   std::vector<Window> windows(graph.ranks.size());
   int64_t first_ns = INT64_MAX;
   for (uint32_t r = 0; r < graph.ranks.size(); ++r) {
@@ -192,8 +202,17 @@ LanePicture lane_picture(const ExecGraph& graph, const Timeline& timeline, const
   }
   picture.resolution_ns = choose_resolution(raw, picture.length_ns, most_boxes);
   Texts texts;
+  uint32_t scheduled = 0;  // Ranks whose schedule has its lane.
+  const auto add_schedules = [&](uint32_t until) {
+    for (; scheduled < std::min<size_t>(until, schedules.size()); ++scheduled) {
+      if (schedules[scheduled].empty()) continue;
+      picture.lanes.push_back(
+          schedule_lane(graph.ranks[scheduled].rank, schedules[scheduled], zero_ns[scheduled], texts));
+    }
+  };
   for (const auto& [key, boxes] : raw) {
     const auto& [r, stream, lane] = key;
+    add_schedules(r + 1);
     const EventTable& table = *graph.ranks[r].table;
     PictureLane out{graph.ranks[r].rank, fmt::format("stream {}", table.text(table.lanes[lane].tid_text)), {}};
     for (const auto& [box, merged] : thin(boxes, picture.resolution_ns)) {
@@ -262,6 +281,12 @@ std::string_view box_kind_name(BoxKind kind) {
       return "communication";
     case BoxKind::kCopy:
       return "copy";
+    case BoxKind::kForward:
+      return "forward";
+    case BoxKind::kBackward:
+      return "backward";
+    case BoxKind::kUpdate:
+      return "update";
     case BoxKind::kWait:
     case BoxKind::kCount:
       break;

@@ -31,6 +31,7 @@ constexpr Part kParts[] = {{"steps", "Steps", step_times_section},
                            {"kernels", "Kernels", kernels_section},
                            {"collectives", "Collectives", collectives_section},
                            {"stragglers", "Stragglers", stragglers_section},
+                           {"gains", "Gains", gains_section},
                            {"trust", "Trust", trust_section}};
 
 }  // namespace
@@ -56,6 +57,10 @@ std::string report_page(const PageInput& input) {
   out += "<nav aria-label=\"Contents\"><ul>" + links + "</ul></nav>\n</header>\n<main>\n" + key_figures(input) + body;
   out += "</main>\n<script>\n";
   out += kReportScript;
+  if (!kChartScript.empty()) {
+    out += "</script>\n<script>\n";
+    out += kChartScript;
+  }
   return out + "</script>\n</body>\n</html>\n";
 }
 

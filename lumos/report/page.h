@@ -9,6 +9,8 @@
 
 #include "lumos/graph/job.h"
 #include "lumos/report/diff.h"
+#include "lumos/report/gains_result.h"
+#include "lumos/report/rank_curve.h"
 #include "lumos/report/replay_result.h"
 #include "lumos/sim/timeline.h"
 
@@ -21,6 +23,7 @@ struct PageComparison {
   double step_ms = 0;     ///< mean step
   BreakdownMs breakdown;  ///< sums to step_ms
   std::optional<Diff> diff;
+  std::vector<RankCurve> curves;  ///< utilisation of its ranks; empty where it does not tell
 };
 
 struct PageInput {
@@ -30,6 +33,7 @@ struct PageInput {
   uint32_t rank_index = 0;  ///< whose kernels, collectives, utilisation and critical path are shown
   uint32_t step = 0;        ///< which step of it, by index into its steps
   std::optional<PageComparison> comparison;
+  std::optional<GainsResult> gains = std::nullopt;
   int threads = 0;  ///< for what the page asks beyond the replay: who holds up whom
 
   const ExecGraph& graph() const { return job.linked.graph; }

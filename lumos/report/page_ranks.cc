@@ -77,6 +77,35 @@ std::string kernel_table(const RankTasks& rank, const std::vector<CollectiveUse>
   return table.text();
 }
 
+/// Largest difference first; the last line sums to the difference of the steps.
+std::string difference_table(const char* caption, const Diff& diff, const std::vector<DiffLine>& lines,
+                             bool with_owner) {
+  std::vector<HtmlTable::Column> columns = {{"what", false}, {"here"}, {"there"}, {"difference"}};
+  if (with_owner) columns.insert(columns.begin() + 1, {"of", false});
+  HtmlTable table(caption, columns);
+  const auto add = [&](const std::string& name, const std::string& owner, double here_ms, double there_ms) {
+    std::vector<std::string> cells = {name, html_ms(here_ms), html_ms(there_ms), html_ms(there_ms - here_ms)};
+    if (with_owner) cells.insert(cells.begin() + 1, owner);
+    table.add(cells);
+  };
+  DiffLine rest;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const DiffLine& line = lines[i];
+    if (i < kTopDifferences) {
+      add(html_name(line.label.empty() ? owner_name(line.owner) : line.label), html_escape(owner_name(line.owner)),
+          line.a_ms, line.b_ms);
+    } else {
+      rest.a_ms += line.a_ms;
+      rest.b_ms += line.b_ms;
+    }
+  }
+  if (lines.size() > kTopDifferences) {
+    add(fmt::format("{} more", lines.size() - kTopDifferences), "", rest.a_ms, rest.b_ms);
+  }
+  add("step", "", diff.a_ms, diff.b_ms);
+  return table.text();
+}
+
 }  // namespace
 
 std::string collectives_section(const PageInput& input) {
@@ -109,27 +138,11 @@ std::string stragglers_section(const PageInput& input) {
 std::string difference_section(const PageInput& input) {
   if (!input.comparison || !input.comparison->diff) return "";
   const Diff& diff = *input.comparison->diff;
-  HtmlTable table("Milliseconds per step, largest difference first",
-                  {{"work", false}, {"of", false}, {"here"}, {"there"}, {"difference"}});
-  DiffLine rest;
-  for (size_t i = 0; i < diff.by_label.size(); ++i) {
-    const DiffLine& line = diff.by_label[i];
-    if (i >= kTopDifferences) {
-      rest.a_ms += line.a_ms;
-      rest.b_ms += line.b_ms;
-      continue;
-    }
-    table.add({html_name(line.label.empty() ? owner_name(line.owner) : line.label), html_escape(owner_name(line.owner)),
-               html_ms(line.a_ms), html_ms(line.b_ms), html_ms(line.difference_ms())});
-  }
-  if (diff.by_label.size() > kTopDifferences) {
-    table.add({fmt::format("{} more", diff.by_label.size() - kTopDifferences), "", html_ms(rest.a_ms),
-               html_ms(rest.b_ms), html_ms(rest.difference_ms())});
-  }
-  table.add({"step", "", html_ms(diff.a_ms), html_ms(diff.b_ms), html_ms(diff.b_ms - diff.a_ms)});
-  return html_section(
-      "difference", "What makes the difference",
-      fmt::format("<p>Measured here, against {}.</p>\n", html_escape(input.comparison->source)) + table.text());
+  return html_section("difference", "What makes the difference",
+                      fmt::format("<p>Measured here, against {}.</p>\n", html_escape(input.comparison->source)) +
+                          difference_table("By kind of work, milliseconds per step", diff, diff.by_label, true) +
+                          difference_table("By template of the program", diff, diff.by_template, false) +
+                          difference_table("By stream and thread", diff, diff.by_place, false));
 }
 
 }  // namespace lumos

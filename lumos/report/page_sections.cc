@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumos/base/parallel.h"
 #include "lumos/report/busy.h"
 #include "lumos/report/critical_path.h"
 #include "lumos/report/html.h"
@@ -66,17 +67,18 @@ std::vector<uint32_t> steps_to_draw(const PageInput& input) {
   return steps;
 }
 
-/// JSON inside of a script element: "<" would end it in the wrong place.
-std::string script_json(const std::string& json) {
-  std::string out;
-  for (char c : json) {
-    if (c == '<') {
-      out += "\\u003c";
-    } else {
-      out += c;
-    }
-  }
-  return out;
+/// What recovery finds each rank to have run when in the steps that are drawn.
+std::vector<std::vector<PassBox>> schedules_of(const PageInput& input, const std::vector<uint32_t>& steps) {
+  const ExecGraph& graph = input.graph();
+  std::vector<std::vector<PassBox>> schedules(graph.ranks.size());
+  parallel_for(graph.ranks.size(), input.threads, [&](size_t r) {
+    if (steps[r] == kNoIndex) return;
+    const RankTasks& rank = graph.ranks[r];
+    const Window window = simulated_window(input.timeline, rank.steps[steps[r]]);
+    schedules[r] = schedule_boxes(graph, input.timeline, static_cast<uint32_t>(r), window,
+                                  recover(*rank.table, hints_from_groups(*rank.table)));
+  });
+  return schedules;
 }
 
 std::string_view cause_class(PathCause cause) {
@@ -194,53 +196,59 @@ std::string step_times_section(const PageInput& input) {
   }
   std::string bars;
   for (const RankResult& rank : input.result.ranks) {
-    for (const auto& [run, css_class, ms] :
-         {std::tuple{"measured", "measured", rank.measured_ms}, std::tuple{"replayed", "replayed", rank.replayed_ms}}) {
-      const std::string name = fmt::format("rank {} {}", rank.rank, run);
-      bars += stacked_bar(name, html_ms(ms) + " ms", {{css_class, fmt::format("{}: {} ms", name, human_ms(ms)), ms}},
-                          longest_ms);
-    }
+    const auto part = [&](const char* run, double ms) {
+      return BarPart{run, fmt::format("rank {} {}: {} ms", rank.rank, run, human_ms(ms)), ms};
+    };
+    bars += overlaid_bar(fmt::format("rank {}", rank.rank),
+                         fmt::format("{} / {} ms", html_ms(rank.measured_ms), html_ms(rank.replayed_ms)),
+                         {part("measured", rank.measured_ms), part("replayed", rank.replayed_ms)}, longest_ms);
   }
   return html_section("steps", "Step times",
-                      "<p>Mean step of each rank.</p>\n<div class=\"thin\">\n" + bars + "</div>\n" +
+                      "<p>Mean step of each rank, measured / replayed.</p>\n<div class=\"thin pair\">\n" + bars +
+                          "</div>\n" + legend({{"measured", "measured, filled"}, {"replayed", "replayed, dashed"}}) +
                           folded(count > kOpenSteps, fmt::format("All {} steps", count), table.text()));
 }
 
 std::string breakdown_section(const PageInput& input) {
-  struct Run {
-    std::string name;
-    const BreakdownMs* breakdown;
-    double step_ms;
-  };
-  std::vector<Run> runs = {{"measured", &input.result.measured, input.result.measured_ms},
-                           {"replayed", &input.result.replayed, input.result.replayed_ms}};
-  if (input.comparison)
-    runs.push_back({input.comparison->name, &input.comparison->breakdown, input.comparison->step_ms});
-  double longest_ms = 0;
-  for (const Run& run : runs) longest_ms = std::max(longest_ms, run.step_ms);
-  std::string bars;
+  std::vector<RunBreakdown> runs = {{"measured", input.result.measured, input.result.measured_ms},
+                                    {"replayed", input.result.replayed, input.result.replayed_ms}};
+  if (input.comparison) {
+    runs.push_back({input.comparison->name, input.comparison->breakdown, input.comparison->step_ms});
+  }
   HtmlTable table(
       "Milliseconds per step, mean over the ranks",
       {{"run", false}, {"exposed compute"}, {"overlapped"}, {"exposed communication"}, {"other"}, {"step"}});
-  for (const Run& run : runs) {
-    bars += stacked_bar(run.name, html_ms(run.step_ms) + " ms", breakdown_parts(*run.breakdown), longest_ms);
-    table.add({html_escape(run.name), html_ms(run.breakdown->exposed_compute), html_ms(run.breakdown->overlapped),
-               html_ms(run.breakdown->exposed_comm), html_ms(run.breakdown->other), html_ms(run.step_ms)});
+  for (const RunBreakdown& run : runs) {
+    table.add({html_escape(run.name), html_ms(run.breakdown.exposed_compute), html_ms(run.breakdown.overlapped),
+               html_ms(run.breakdown.exposed_comm), html_ms(run.breakdown.other), html_ms(run.step_ms)});
   }
-  bars += legend({{"compute", "exposed compute"},
-                  {"overlapped", "compute and communication at once"},
-                  {"communication", "exposed communication"},
-                  {"other", "neither"}});
-  return html_section("breakdown", "Where the step goes", bars + table.text());
+  return html_section("breakdown", "Where the step goes",
+                      breakdown_chart(runs) +
+                          legend({{"compute", "exposed compute"},
+                                  {"overlapped", "compute and communication at once"},
+                                  {"communication", "exposed communication"},
+                                  {"other", "neither"}}) +
+                          table.text());
 }
 
 std::string utilisation_section(const PageInput& input) {
   const RankTasks& rank = shown_rank(input);
-  const Window measured_step = measured_window(input.graph(), rank, shown_step(input));
-  const Window replayed_step = simulated_window(input.timeline, shown_step(input));
-  const Utilisation measured = utilisation(busy_intervals(*rank.table), measured_step);
-  const Utilisation replayed =
-      utilisation(busy_intervals(replayed_table(input.graph(), input.timeline, input.rank_index)), replayed_step);
+  const Window measured = measured_window(input.graph(), rank, shown_step(input));
+  const Window replayed = simulated_window(input.timeline, shown_step(input));
+  const EventTable table_replayed = replayed_table(input.graph(), input.timeline, input.rank_index);
+  std::vector<RunUtilisation> runs = {
+      {"measured", utilisation(busy_intervals(*rank.table), measured), measured.length_ns()},
+      {"replayed", utilisation(busy_intervals(table_replayed), replayed), replayed.length_ns()}};
+  std::vector<std::pair<std::string_view, std::string_view>> words = {{"measured", "measured, line"},
+                                                                      {"replayed", "replayed, dashed"}};
+  std::string note = ": share of time, per millisecond, in which at least one stream executes";
+  if (input.comparison && !input.comparison->curves.empty()) {
+    const std::vector<RankCurve>& curves = input.comparison->curves;
+    const RankCurve& curve = curves[curve_for(curves, rank.rank, input.rank_index, input.graph().ranks.size())];
+    runs.push_back({"predicted", curve.curve, curve.length_ns});
+    words.emplace_back("predicted", "predicted, dotted");
+    note += fmt::format("; predicted for rank {}", curve.rank);
+  }
   HtmlTable table("Mean utilisation over the chosen steps",
                   {{"rank", false}, {"measured %"}, {"replayed %"}, {"curves apart, points"}});
   for (const RankResult& each : input.result.ranks) {
@@ -248,18 +256,16 @@ std::string utilisation_section(const PageInput& input) {
     table.add({fmt::format("rank {}", each.rank), points(each.utilisation_measured), points(each.utilisation_replayed),
                html_data(each.utilisation_mae, fmt::format("{:.2f}", 100 * each.utilisation_mae))});
   }
-  return html_section(
-      "utilisation", "SM utilisation",
-      shown_note(input, ": share of time, per millisecond, in which at least one stream executes") +
-          utilisation_chart(measured, replayed, std::max(measured_step.length_ns(), replayed_step.length_ns())) +
-          legend({{"measured", "measured, line"}, {"replayed", "replayed, dashed"}}) + table.text());
+  return html_section("utilisation", "SM utilisation",
+                      shown_note(input, note) + utilisation_chart(runs) + legend(words) + table.text());
 }
 
 std::string lanes_section(const PageInput& input) {
   const std::vector<uint32_t> steps = steps_to_draw(input);
-  const LanePicture drawn = lane_picture(input.graph(), input.timeline, steps, kMostDrawnBoxes);
+  const std::vector<std::vector<PassBox>> schedules = schedules_of(input, steps);
+  const LanePicture drawn = lane_picture(input.graph(), input.timeline, steps, schedules, kMostDrawnBoxes);
   if (drawn.lanes.empty()) return html_section("lanes", "Streams", "<p>No stream ran anything in this step.</p>\n");
-  const LanePicture full = lane_picture(input.graph(), input.timeline, steps, kMostBoxes);
+  const LanePicture full = lane_picture(input.graph(), input.timeline, steps, schedules, kMostBoxes);
   std::string out = fmt::format(
       "<p>The replayed run of {} on every stream, {} ms across.</p>\n<div class=\"lanes\">\n"
       "<div id=\"lane-view\">\n{}</div>\n"
@@ -269,8 +275,11 @@ std::string lanes_section(const PageInput& input) {
   out += legend({{"compute", "compute"},
                  {"communication", "communication"},
                  {"copy", "copies and fills"},
-                 {"wait", "waiting for a rank"}});
-  out += "<script type=\"application/json\" id=\"lane-data\">" + script_json(lane_json(full)) + "</script>\n";
+                 {"wait", "waiting for a rank"},
+                 {"forward", "forward (F)"},
+                 {"backward", "backward (B)"},
+                 {"update", "gradient sync, optimizer"}});
+  out += "<script type=\"application/json\" id=\"lane-data\">" + html_script_json(lane_json(full)) + "</script>\n";
   return html_section("lanes", "Streams", out);
 }
 

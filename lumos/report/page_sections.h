@@ -20,6 +20,8 @@ std::string collectives_section(const PageInput& input);
 std::string stragglers_section(const PageInput& input);
 /// Empty without a comparison that says what became slower.
 std::string difference_section(const PageInput& input);
+/// Empty when gains were not asked for.
+std::string gains_section(const PageInput& input);
 std::string trust_section(const PageInput& input);
 
 }  // namespace lumos

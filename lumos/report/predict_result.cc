@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "lumos/base/json_writer.h"
 #include "lumos/model/flops.h"
 #include "lumos/model/job_file.h"
+#include "lumos/model/known_gpus.h"
 #include "lumos/report/job_step.h"
 #include "lumos/report/steps.h"
 #include "lumos/report/text_table.h"
 #include "lumos/report/trace_files.h"
 #include "lumos/sim/interference.h"
+#include "lumos/sim/overlap.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/whatif/jitter.h"
 #include "lumos/whatif/profiler_cost.h"
@@ -38,15 +41,16 @@ double kernel_ms(const ExecGraph& graph, const Timeline& timeline) {
   for (const RankTasks& rank : graph.ranks) {
     const std::vector<uint32_t> chosen = chosen_steps(rank);
     if (chosen.empty()) continue;
-    int64_t own_ns = 0;
+    int64_t own_ns = 0, counted_until_ns = INT64_MIN;  // windows of steps may overlap
     for (uint32_t step : chosen) {
       const Window window = simulated_window(timeline, rank.steps[step]);
       for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-        const TaskKind kind = graph.kind[task];
-        if (kind != TaskKind::kKernel && kind != TaskKind::kMemcpy && kind != TaskKind::kMemset) continue;
+        if (!is_compute_task(graph.kind[task])) continue;
         const int64_t start_ns = timeline.start_ns[task];
-        if (start_ns >= window.start_ns && start_ns < window.end_ns) own_ns += graph.duration_ns[task];
+        const bool counted = start_ns < counted_until_ns;
+        if (!counted && start_ns >= window.start_ns && start_ns < window.end_ns) own_ns += graph.duration_ns[task];
       }
+      counted_until_ns = std::max(counted_until_ns, window.end_ns);
     }
     sum_ms += static_cast<double>(own_ns) / 1e6 / static_cast<double>(chosen.size());
     ++ranks;
@@ -54,37 +58,55 @@ double kernel_ms(const ExecGraph& graph, const Timeline& timeline) {
   return ranks > 0 ? sum_ms / static_cast<double>(ranks) : 0;
 }
 
-/// Dense 16-bit matrix peak in 1e12 FLOP/s, from the makers' data sheets, by a part of the device's name.
-std::optional<double> peak_tflops(std::string_view device) {
-  constexpr std::pair<std::string_view, double> kPeaks[] = {
-      {"H100 PCIe", 756}, {"H100", 989}, {"H200", 989}, {"H800", 989},    {"GH200", 989}, {"B200", 2250},
-      {"A100", 312},      {"A800", 312}, {"V100", 125}, {"MI300X", 1307}, {"MI250", 362}, {"RTX 4090", 165}};
-  for (const auto& [name, tflops] : kPeaks)
-    if (device.find(name) != std::string_view::npos) return tflops;
-  return std::nullopt;
+std::vector<FamilyTime> family_times(const ExecGraph& base, const ExecGraph& changed) {
+  std::map<KernelFamily, FamilyTime> times;
+  for (const RankTasks& rank : base.ranks) {
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      if (!is_compute_task(base.kind[task]) || base.event[task] == kNoIndex) continue;
+      FamilyTime& time = times[row_family(*rank.table, base.event[task])];
+      ++time.tasks;
+      time.base_ms += static_cast<double>(base.duration_ns[task]) / 1e6;
+      time.predicted_ms += static_cast<double>(changed.duration_ns[task]) / 1e6;
+    }
+  }
+  std::vector<FamilyTime> out;
+  for (auto& [family, time] : times) {
+    time.family = family;
+    out.push_back(time);
+  }
+  return out;
 }
 
 double change_percent(double from, double to) { return from > 0 ? 100 * (to - from) / from : 0; }
 
+/// The time from step to step: where the windows of steps overlap, what the whole run takes per step.
+double pace_ms(const ExecGraph& graph) {
+  const Timeline timeline = simulate(graph);
+  const double step_ms = simulated_step_ms(graph, timeline), run_ms = simulated_run_ms(graph, timeline);
+  return run_ms > 0 ? std::min(step_ms, run_ms) : step_ms;
+}
+
 /// The step without the profiler's bookkeeping: what the same graph loses by it, taken off `step_ms`.
 double unprofiled_ms(ExecGraph graph, const std::vector<int64_t>& profiler, double step_ms) {
-  const double with = simulated_step_ms(graph, simulate(graph));
+  const double with = pace_ms(graph);
   for (uint32_t task = 0; task < graph.size(); ++task) {
     graph.duration_ns[task] = std::max<int64_t>(0, graph.duration_ns[task] - profiler[task]);
   }
-  return step_ms - (with - simulated_step_ms(graph, simulate(graph)));
+  return step_ms - (with - pace_ms(graph));
 }
 
 JitterResult jitter_result(const ExecGraph& graph, const PredictOptions& options) {
   JitterOptions jitter;
-  jitter.sigma = options.jitter_sigma;
   jitter.samples = options.samples;
   jitter.seed = options.seed;
   jitter.threads = options.threads;
   const auto step_ns = [&](const Timeline& run) { return 1e6 * simulated_step_ms(graph, run); };
-  const std::vector<double> steps = jittered_steps_ns(graph, step_ns, jitter);
+  const std::vector<double> steps = jittered_steps_ns(graph, step_ns, *options.spread, jitter);
   JitterResult result;
-  result.sigma = options.jitter_sigma;
+  result.fitted = options.fitted;
+  result.sigma = options.spread->kernel_sigma;
+  result.link_sigma = options.spread->link_sigma;
+  result.rank_sigma = options.spread->rank_sigma;
   result.samples = steps.size();
   result.seed = options.seed;
   for (double step : steps) result.mean_ms += step / 1e6 / static_cast<double>(steps.size());
@@ -134,14 +156,18 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const Pre
   const std::vector<double> steps = simulated_steps_ms(changed, timeline);
   result.p10_ms = quantile(steps, 0.1);
   result.p90_ms = quantile(steps, 0.9);
+  result.families = family_times(base, changed);
+  result.base_kernel_ms = kernel_ms(base, base_timeline);
   result.kernel_ms = kernel_ms(changed, timeline);
+  result.work = work_use(changed, timeline, work_source(changed, nullptr, options.threads));
+  result.curves = rank_curves(changed, timeline);
   const std::vector<int64_t> profiler = profiler_ns(base, options.threads);
   result.base_unprofiled_ms = unprofiled_ms(base, profiler, result.base_ms);
   result.predicted_unprofiled_ms = unprofiled_ms(changed, profiler, result.predicted_ms);
   result.base_run_ms = simulated_run_ms(base, base_timeline);
   result.predicted_run_ms = simulated_run_ms(changed, timeline);
   count_overlap_once(result);
-  if (options.jitter_sigma > 0) result.jitter = jitter_result(changed, options);
+  if (options.spread) result.jitter = jitter_result(changed, options);
   return result;
 }
 
@@ -159,7 +185,9 @@ JobFigures job_figures(const Job& job, double step_ms, std::string_view device) 
   if (step_ms <= 0) return figures;
   figures.tokens_per_s = static_cast<double>(job.global_batch_size * job.seq_length) / (step_ms / 1e3);
   figures.tflops_per_gpu = tflops_per_gpu(job, step_ms);
-  if (const std::optional<double> peak = peak_tflops(device)) figures.mfu_pct = 100 * figures.tflops_per_gpu / *peak;
+  if (const std::optional<Gpu> gpu = known_gpu(device)) {
+    figures.mfu_pct = 100 * figures.tflops_per_gpu / gpu->matrix_tflops;
+  }
   return figures;
 }
 
@@ -173,6 +201,7 @@ std::string predict_text(const PredictResult& result) {
   row("  overlapped", result.base.overlapped, result.breakdown.overlapped);
   row("  exposed communication", result.base.exposed_comm, result.breakdown.exposed_comm);
   row("  other", result.base.other, result.breakdown.other);
+  if (!result.job) row("kernels and copies", result.base_kernel_ms, result.kernel_ms);
   std::string out = table.text();
   out += fmt::format("\n  measured {} ms; predicted steps from {} to {} ms (p10, p90)\n", human_ms(result.measured_ms),
                      human_ms(result.p10_ms), human_ms(result.p90_ms));
@@ -181,9 +210,14 @@ std::string predict_text(const PredictResult& result) {
                        human_ms(result.predicted_unprofiled_ms));
   }
   if (result.jitter.samples > 0) {
-    out += fmt::format("  times vary by {:.3g} %: p50 {} ms, p95 {} ms, mean {} ms over {} samples\n",
-                       100 * result.jitter.sigma, human_ms(result.jitter.p50_ms), human_ms(result.jitter.p95_ms),
-                       human_ms(result.jitter.mean_ms), result.jitter.samples);
+    const std::string spread =
+        result.jitter.fitted
+            ? fmt::format("as traced: kernels {:.3g} %, transfers {:.3g} %, ranks from step to step {:.3g} %",
+                          100 * result.jitter.sigma, 100 * result.jitter.link_sigma, 100 * result.jitter.rank_sigma)
+            : fmt::format("by {:.3g} %", 100 * result.jitter.sigma);
+    out += fmt::format("  times vary {}\n  p50 {} ms, p95 {} ms, mean {} ms over {} samples\n", spread,
+                       human_ms(result.jitter.p50_ms), human_ms(result.jitter.p95_ms), human_ms(result.jitter.mean_ms),
+                       result.jitter.samples);
   }
   if (result.job) {
     const Job& job = result.job->job;
@@ -199,6 +233,7 @@ std::string predict_text(const PredictResult& result) {
   for (const AppliedChange& change : result.changes) {
     if (result.job) break;
     out += fmt::format("  {}: {} tasks, {} ms in the traces\n", change.text, change.tasks, human_ms(change.time_ms));
+    for (const std::string& note : change.notes) out += fmt::format("    {}\n", note);
   }
   for (const std::string& warning : result.warnings) out += fmt::format("  warning: {}\n", warning);
   return out;
@@ -209,7 +244,10 @@ std::string predict_json(const PredictResult& result) {
   json.begin_object().member("schema", "lumos.predict.v1");
   json.key("base").begin_object().member("step_ms", result.base_ms);
   json.member("measured_ms", result.measured_ms);
-  if (!result.job) json.member("unprofiled_ms", result.base_unprofiled_ms).member("run_ms", result.base_run_ms);
+  if (!result.job) {
+    json.member("kernel_ms", result.base_kernel_ms);
+    json.member("unprofiled_ms", result.base_unprofiled_ms).member("run_ms", result.base_run_ms);
+  }
   json.end_object();
   json.key("predicted").begin_object().member("step_ms", result.predicted_ms);
   json.member("p10_ms", result.p10_ms).member("p90_ms", result.p90_ms).key("breakdown").begin_object();
@@ -227,17 +265,31 @@ std::string predict_json(const PredictResult& result) {
   } else {
     json.member("unprofiled_ms", result.predicted_unprofiled_ms).member("run_ms", result.predicted_run_ms);
   }
+  write_work_use(json.key("work"), result.work);
+  write_rank_curves(json.key("utilisation"), result.curves);
   json.end_object();
   if (result.job) write_job(json.key("job"), result.job->job);
+  if (!result.families.empty()) {
+    json.key("families").begin_array();
+    for (const FamilyTime& time : result.families) {
+      json.begin_object().member("family", family_name(time.family)).member("tasks", time.tasks);
+      json.member("base_ms", time.base_ms).member("predicted_ms", time.predicted_ms).end_object();
+    }
+    json.end_array();
+  }
   if (result.jitter.samples > 0) {
-    json.key("jitter").begin_object().member("sigma", result.jitter.sigma).member("samples", result.jitter.samples);
+    json.key("jitter").begin_object().member("fitted", result.jitter.fitted).member("sigma", result.jitter.sigma);
+    json.member("link_sigma", result.jitter.link_sigma).member("rank_sigma", result.jitter.rank_sigma);
+    json.member("samples", result.jitter.samples);
     json.member("seed", result.jitter.seed).member("mean_ms", result.jitter.mean_ms);
     json.member("p50_ms", result.jitter.p50_ms).member("p95_ms", result.jitter.p95_ms).end_object();
   }
   json.key("changes").begin_array();
   for (const AppliedChange& change : result.changes) {
     json.begin_object().member("change", change.text).member("tasks", change.tasks);
-    json.member("time_ms", change.time_ms).end_object();
+    json.member("time_ms", change.time_ms).key("notes").begin_array();
+    for (const std::string& note : change.notes) json.value(note);
+    json.end_array().end_object();
   }
   json.end_array().key("warnings").begin_array();
   for (const std::string& warning : result.warnings) json.value(warning);

@@ -10,7 +10,11 @@
 #include "lumos/base/result.h"
 #include "lumos/graph/exec_graph.h"
 #include "lumos/model/job.h"
+#include "lumos/report/rank_curve.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/report/work_use.h"
+#include "lumos/trace/kernel_family.h"
+#include "lumos/whatif/spread.h"
 
 namespace lumos {
 
@@ -18,7 +22,8 @@ namespace lumos {
 struct AppliedChange {
   std::string text;
   uint64_t tasks = 0;
-  double time_ms = 0;  ///< of these tasks before the change, over all ranks and the whole trace
+  double time_ms = 0;              ///< of these tasks before the change, over all ranks and the whole trace
+  std::vector<std::string> notes;  ///< what was assumed
 };
 
 /// What a prediction of another configuration says beyond times.
@@ -31,12 +36,23 @@ struct JobFigures {
 
 /// The spread of the predicted step when times vary by chance.
 struct JitterResult {
-  double sigma = 0;
-  uint64_t samples = 0;  ///< 0: not asked
+  bool fitted = false;  ///< the spread is that of the trace
+  double sigma = 0;     ///< of kernels
+  double link_sigma = 0;
+  double rank_sigma = 0;  ///< of a rank from step to step, beyond its kernels'
+  uint64_t samples = 0;   ///< 0: not asked
   uint64_t seed = 0;
   double mean_ms = 0;
   double p50_ms = 0;
   double p95_ms = 0;
+};
+
+/// GPU work of one family, over all ranks and the whole trace.
+struct FamilyTime {
+  KernelFamily family = KernelFamily::kOther;
+  uint64_t tasks = 0;
+  double base_ms = 0;
+  double predicted_ms = 0;
 };
 
 struct PredictResult {
@@ -47,12 +63,16 @@ struct PredictResult {
   double p90_ms = 0;
   BreakdownMs base;
   BreakdownMs breakdown;
-  double kernel_ms = 0;           ///< compute kernels and copies, per step and rank
+  double base_kernel_ms = 0;      ///< compute kernels and copies, per step and rank
+  double kernel_ms = 0;           ///< the same with the changes
+  WorkUse work;                   ///< of the predicted step
+  std::vector<RankCurve> curves;  ///< likewise, by rank
   double base_unprofiled_ms = 0;  ///< simulated without what the profiler itself cost the CPU
   double predicted_unprofiled_ms = 0;
   /// Per step, from the first chosen step's start to the last one's end: what a run takes when steps overlap.
   double base_run_ms = 0;
   double predicted_run_ms = 0;
+  std::vector<FamilyTime> families;  ///< compute only; empty for a changed job
   JitterResult jitter;
   std::vector<AppliedChange> changes;
   std::optional<JobFigures> job;  ///< of a changed job; absent when only times were scaled
@@ -60,7 +80,8 @@ struct PredictResult {
 };
 
 struct PredictOptions {
-  double jitter_sigma = 0;  ///< 0: no samples
+  std::optional<Spread> spread;  ///< of the tasks, to draw samples from; none: no samples
+  bool fitted = false;           ///< it was fitted on the trace
   uint32_t samples = 100;
   uint64_t seed = 1;
   int threads = 0;

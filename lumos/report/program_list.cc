@@ -135,7 +135,8 @@ LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32
     planned.rank = rank.rank;
     for (uint32_t block : blocks) planned.blocks.push_back({rank_index, block});
     plan.ranks.push_back(std::move(planned));
-    return lower(program, plan, durations);
+    // A rank alone meets nobody, so nothing can wait in a circle.
+    return lower(program, plan, durations).value();
   };
   LoweredAgain again;
   again.direct_ms = span_ms(direct);

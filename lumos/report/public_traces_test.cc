@@ -57,11 +57,12 @@ TEST(PublicTraces, CriticalPathsAndAttributionSumToTheSteps) {
     const ExecGraph graph = build_graph(std::make_shared<const EventTable>(std::move(*table)), BuildOptions{});
     const Timeline timeline = simulate(graph);
     const RankTasks& rank = graph.ranks[0];
+    const std::vector<RowTemplate> templates = row_templates(*rank.table);
     for (const Step& step : rank.steps) {
       expect_sums(graph, timeline, step);
       const Window measured = measured_window(graph, rank, step);
       int64_t owned_ns = 0;
-      for (const OwnedTime& time : attribute_time(*rank.table, {measured})) owned_ns += time.time_ns;
+      for (const OwnedTime& time : attribute_time(*rank.table, templates, {measured})) owned_ns += time.time_ns;
       EXPECT_EQ(owned_ns, measured.length_ns()) << step.name;
     }
   }

@@ -29,6 +29,16 @@ std::string large_number(double value) {
   return fmt::format("{:.0f}", value);
 }
 
+/// What was only estimated is marked where the best were simulated.
+std::string step_text(const SearchAnswer& answer, const Outcome& outcome) {
+  return (answer.result.simulated > 0 && !outcome.simulated ? "~" : "") + human_ms(outcome.step_ms);
+}
+
+std::string split_text(const Job& job) {
+  return fmt::format("{}x{}x{}", job.tensor_model_parallel_size, job.pipeline_model_parallel_size,
+                     job.data_parallel_size);
+}
+
 std::string percent_of(double part, double whole) { return fmt::format("{:.1f}", 100 * part / whole); }
 
 std::string configurations_table(const SearchAnswer& answer, const std::vector<size_t>& which) {
@@ -46,10 +56,9 @@ std::string configurations_table(const SearchAnswer& answer, const std::vector<s
     const Evaluated& evaluated = answer.result.evaluated[i];
     const Job& job = job_of(answer, evaluated);
     const Outcome& outcome = evaluated.outcome;
-    table.add({fmt::format("{}x{}x{}", job.tensor_model_parallel_size, job.pipeline_model_parallel_size,
-                           job.data_parallel_size),
-               std::to_string(job.virtual_pipeline_model_parallel_size), std::to_string(job.micro_batch_size),
-               options_text(job), human_ms(outcome.step_ms), fmt::format("{:.1f}", outcome.mfu_pct),
+    table.add({split_text(job), std::to_string(job.virtual_pipeline_model_parallel_size),
+               std::to_string(job.micro_batch_size), options_text(job), step_text(answer, outcome),
+               fmt::format("{:.1f}", outcome.mfu_pct),
                fmt::format("{:.1f}{}", outcome.peak_gib, outcome.fits ? "" : "!"),
                percent_of(outcome.bubble_ms, outcome.step_ms), percent_of(outcome.exposed_comm_ms, outcome.step_ms),
                large_number(answer.tokens > 0 ? gpu_hours(outcome, answer.tokens) : outcome.tokens_per_s)});
@@ -81,6 +90,10 @@ std::string counts_text(const SearchAnswer& answer) {
       fmt::format("{} combinations, {} legal; ", answer.enumeration.combinations, answer.configurations.size());
   text += fmt::format("{} evaluated, {} do not fit, {} cannot matter\n", result.evaluated.size(), result.does_not_fit,
                       result.pruned);
+  if (answer.base && answer.base_ms > 0) {
+    text += fmt::format("traced: {} on {} GPUs, {} ms measured, global batch {}\n", split_text(*answer.base),
+                        answer.base->world_size, human_ms(answer.base_ms), answer.base->global_batch_size);
+  }
   if (!result.complete) text += "interrupted: this is what was found until then\n";
   return text;
 }
@@ -109,6 +122,7 @@ void write_counts(JsonWriter& json, const SearchAnswer& answer) {
   count("pruned", answer.result.pruned);
   count("evaluated", answer.result.evaluated.size());
   count("from_results_file", answer.result.known);
+  count("simulated", answer.result.simulated);
   json.end_object();
 }
 
@@ -147,6 +161,10 @@ std::string search_text(const SearchAnswer& answer) {
   }
   text += "\n" + configurations_table(answer, front);
   text += "\noptions: sel, full: recomputation; sp: sequence parallel; do: distributed optimizer\n";
+  if (answer.result.simulated > 0) {
+    text += fmt::format("the first {} are simulated in full; ~: an estimate that starts from the traces\n",
+                        answer.result.simulated);
+  }
   return text + budget_text(answer, evaluated.front().outcome);
 }
 
@@ -161,6 +179,7 @@ std::string search_json(const SearchAnswer& answer) {
   json.begin_object().member("schema", "lumos.search.v1").member("complete", answer.result.complete);
   write_counts(json, answer);
   if (answer.tokens > 0) json.key("tokens").value(answer.tokens, 0);
+  if (answer.base_ms > 0) json.key("measured_ms").value(answer.base_ms, 6);
   json.key("configurations").begin_array();
   for (const size_t i : rows) write_configuration(json, answer, i, on_front[i] != 0);
   return json.end_array().end_object().text();

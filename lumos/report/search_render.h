@@ -2,6 +2,7 @@
 // the front.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct SearchAnswer {
   std::vector<std::string> names;  ///< settings to show of each configuration
   size_t top = 10;                 ///< 0: all
   double tokens = 0;               ///< of the training run to cost; 0: none
+  std::optional<Job> base;         ///< the job that was changed, where there is one
+  double base_ms = 0;              ///< its measured step; 0: it was not traced
 };
 
 /// The best configurations and the front, 80 columns.

@@ -9,13 +9,11 @@
 #include "lumos/report/job_step.h"
 #include "lumos/report/steps.h"
 #include "lumos/sim/simulate.h"
+#include "lumos/whatif/peers.h"
 
 namespace lumos {
 
 namespace {
-
-// A rank this much slower than the median is within what one rank differs from another anyway.
-constexpr double kNotableSlowdown = 1.002;
 
 bool is_compute(TaskKind kind) {
   return kind == TaskKind::kKernel || kind == TaskKind::kMemcpy || kind == TaskKind::kMemset;
@@ -126,54 +124,6 @@ class ArrivalTable {
   std::map<std::pair<int32_t, int32_t>, double> pairs_;
 };
 
-/// Kernels that do the same: name and grid.
-using KernelKey = std::tuple<std::string_view, int32_t, int32_t, int32_t>;
-struct KernelTime {
-  int64_t total_ns = 0;
-  uint64_t count = 0;
-};
-
-std::map<KernelKey, KernelTime> kernel_times(const ExecGraph& graph, const RankTasks& rank) {
-  std::map<KernelKey, KernelTime> times;
-  for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-    const uint32_t row = graph.event[task];
-    if (graph.kind[task] != TaskKind::kKernel || row == kNoIndex) continue;
-    const GpuDetail* detail = rank.table->gpu_detail(row);
-    const int32_t none[3] = {0, 0, 0};
-    const int32_t(&grid)[3] = detail != nullptr ? detail->grid : none;
-    KernelTime& time = times[{rank.table->name_of(row), grid[0], grid[1], grid[2]}];
-    time.total_ns += graph.duration_ns[task];
-    ++time.count;
-  }
-  return times;
-}
-
-/// Each rank's kernel time over what its kernels take on the median rank.
-std::vector<double> slowdowns(const ExecGraph& graph, int threads) {
-  std::vector<std::map<KernelKey, KernelTime>> times(graph.ranks.size());
-  parallel_for(graph.ranks.size(), threads, [&](size_t r) { times[r] = kernel_times(graph, graph.ranks[r]); });
-  std::map<KernelKey, std::vector<double>> means;
-  for (const auto& rank : times) {
-    for (const auto& [key, time] : rank) {
-      means[key].push_back(static_cast<double>(time.total_ns) / static_cast<double>(time.count));
-    }
-  }
-  for (auto& [key, values] : means) std::sort(values.begin(), values.end());
-  std::vector<double> out;
-  for (const auto& rank : times) {
-    double own = 0, median = 0;
-    for (const auto& [key, time] : rank) {
-      const std::vector<double>& values = means[key];
-      if (values.size() < 2) continue;  // nobody to compare with
-      own += static_cast<double>(time.total_ns);
-      const double middle = (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
-      median += static_cast<double>(time.count) * middle;
-    }
-    out.push_back(median > 0 ? own / median : 1);
-  }
-  return out;
-}
-
 double step_without(const ExecGraph& graph, const RankTasks& rank, double slowdown) {
   ExecGraph faster = graph;
   for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
@@ -191,7 +141,7 @@ Stragglers find_stragglers(const LinkedJob& job, int threads) {
   const Chosen chosen = chosen_kernels(job);
   ArrivalTable(job, chosen).fill(out);
   out.step_ms = simulated_step_ms(graph, simulate(graph));
-  const std::vector<double> slow = slowdowns(graph, threads);
+  const std::vector<double> slow = kernel_slowdowns(graph, threads);
   for (size_t r = 0; r < graph.ranks.size(); ++r) {
     StragglerRank rank;
     rank.rank = graph.ranks[r].rank;

@@ -83,4 +83,11 @@ std::string cut_text(std::string_view text, size_t width) {
   return std::string(text.substr(0, bytes)) + std::string(kEllipsis.substr(0, width));
 }
 
+std::string cut_middle(std::string_view text, size_t width) {
+  if (text_width(text) <= width || text_width(text) != text.size()) return cut_text(text, width);
+  const size_t head = (width - 3) / 2;
+  const size_t tail = width - 3 - head;
+  return fmt::format("{}...{}", text.substr(0, head), text.substr(text.size() - tail));
+}
+
 }  // namespace lumos

@@ -42,5 +42,7 @@ std::string signed_percent(double percent);
 size_t text_width(std::string_view utf8);
 /// `text` cut to `width` characters, the cut shown by "...".
 std::string cut_text(std::string_view text, size_t width);
+/// The same with the middle cut out: names of one library begin alike and differ at the end.
+std::string cut_middle(std::string_view text, size_t width);
 
 }  // namespace lumos

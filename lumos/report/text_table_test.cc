@@ -36,5 +36,11 @@ TEST(HumanMs, KeepsAboutFourDigits) {
   EXPECT_EQ(signed_percent(1.239), "+1.24 %");
 }
 
+TEST(CutText, KeepsBothEndsOfALongName) {
+  EXPECT_EQ(cut_middle("short", 9), "short");
+  EXPECT_EQ(cut_middle("gemm_128x128_nn", 11), "gemm...8_nn");
+  EXPECT_EQ(cut_middle("äöü äöü äöü", 6), cut_text("äöü äöü äöü", 6));  // Whole characters only.
+}
+
 }  // namespace
 }  // namespace lumos

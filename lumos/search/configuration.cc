@@ -22,15 +22,15 @@ class Hash {
   uint64_t value_ = 0xcbf29ce484222325;
 };
 
-Configuration make_configuration(const Job& job, const Cluster& cluster, std::string_view context) {
+Configuration make_configuration(const Job& job, const Anchor& anchor, std::string_view context) {
   Configuration configuration;
   configuration.job = job;
   configuration.id = config_id(job, context);
   const std::vector<StageMemory> memory = stage_memory(job);
   for (const StageMemory& stage : memory)
     configuration.peak_gib = std::max(configuration.peak_gib, stage.peak() / kGib);
-  configuration.fits = memory_shortage(memory, cluster).empty();
-  configuration.bound_ms = step_lower_bound_ms(job, cluster);
+  configuration.fits = memory_shortage(memory, anchor.cluster).empty();
+  configuration.bound_ms = step_lower_bound_ms(job, anchor.cluster, anchor.scales);
   return configuration;
 }
 
@@ -46,17 +46,23 @@ std::string config_id(const Job& job, std::string_view context) {
   return hash.text();
 }
 
-std::string search_context(const Cluster& cluster) {
-  Cluster priceless = cluster;
+std::string search_context(const Anchor& anchor) {
+  Cluster priceless = anchor.cluster;
   priceless.price_per_gpu_hour = 0;
-  return cluster_to_toml(priceless);
+  std::string text = cluster_to_toml(priceless);
+  const EstimateScales& scales = anchor.scales;
+  for (const EstimateScales::Part& part :
+       {scales.layer_forward, scales.layer_backward, scales.embedding, scales.head}) {
+    text += fmt::format("{:a} {:a} ", part.compute, part.host);
+  }
+  return text + fmt::format("{:a} {:a} {:a}", scales.optimizer, scales.step, scales.message_host_us);
 }
 
-std::vector<Configuration> make_configurations(const std::vector<Job>& jobs, const Cluster& cluster, int threads) {
-  const std::string context = search_context(cluster);
+std::vector<Configuration> make_configurations(const std::vector<Job>& jobs, const Anchor& anchor, int threads) {
+  const std::string context = search_context(anchor);
   std::vector<Configuration> configurations(jobs.size());
   parallel_for(jobs.size(), threads,
-               [&](size_t i) { configurations[i] = make_configuration(jobs[i], cluster, context); });
+               [&](size_t i) { configurations[i] = make_configuration(jobs[i], anchor, context); });
   return configurations;
 }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lumos/model/cluster.h"
 #include "lumos/model/job.h"
+#include "lumos/program/anchor.h"
 
 namespace lumos {
 
@@ -24,10 +24,11 @@ struct Configuration {
 /// the cluster. Two results with one id are the same question.
 std::string config_id(const Job& job, std::string_view context);
 
-/// What config_id takes as context: every number of the cluster but its price, which no result depends on.
-std::string search_context(const Cluster& cluster);
+/// What config_id takes as context: every number of the cluster but its price, which no result depends on, and the
+/// scales of the traces.
+std::string search_context(const Anchor& anchor);
 
 /// Configurations of `jobs`, in their order. Memory and bounds are computed on `threads` workers (0: all processors).
-std::vector<Configuration> make_configurations(const std::vector<Job>& jobs, const Cluster& cluster, int threads);
+std::vector<Configuration> make_configurations(const std::vector<Job>& jobs, const Anchor& anchor, int threads);
 
 }  // namespace lumos

@@ -20,6 +20,8 @@ struct Outcome {
   double bubble_ms = 0;        ///< waiting for other pipeline stages, mean over stages
   double exposed_comm_ms = 0;  ///< the bubble included, mean over stages
   bool fits = true;
+  bool simulated = false;   ///< the step and what follows from it are of a simulated graph, not an estimate
+  double estimated_ms = 0;  ///< of a simulated one, the step that the estimate gave
 
   bool operator==(const Outcome&) const = default;
 };

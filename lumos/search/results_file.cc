@@ -43,7 +43,9 @@ std::string result_line(const Outcome& outcome, const Job& job, const std::vecto
   json.key("step_ms").exact(outcome.step_ms).key("tokens_per_s").exact(outcome.tokens_per_s);
   json.key("mfu_pct").exact(outcome.mfu_pct).key("peak_gib").exact(outcome.peak_gib);
   json.key("bubble_ms").exact(outcome.bubble_ms).key("exposed_comm_ms").exact(outcome.exposed_comm_ms);
-  json.member("fits", outcome.fits).key("settings").begin_object();
+  json.member("fits", outcome.fits);
+  if (outcome.simulated) json.member("simulated", true).key("estimated_ms").exact(outcome.estimated_ms);
+  json.key("settings").begin_object();
   for (const std::string& name : names) {
     if (const JobField* field = find_job_field(name)) write_setting(json, job, *field);
   }
@@ -64,6 +66,10 @@ Result<Outcome> parse_result_line(std::string_view line) {
   outcome.bubble_ms = TRY(view.at("bubble_ms").as_double());
   outcome.exposed_comm_ms = TRY(view.at("exposed_comm_ms").as_double());
   outcome.fits = TRY(view.at("fits").as_bool());
+  if (view.at("simulated").exists()) {
+    outcome.simulated = TRY(view.at("simulated").as_bool());
+    outcome.estimated_ms = TRY(view.at("estimated_ms").as_double());
+  }
   return outcome;
 }
 

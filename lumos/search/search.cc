@@ -61,7 +61,7 @@ std::vector<size_t> order_of(const std::vector<Configuration>& configurations, c
 }
 
 /// Fills in the outcomes of a block, from `known` or by estimating. True for those that are new.
-std::vector<char> evaluate(const std::vector<Configuration>& configurations, const Cluster& cluster,
+std::vector<char> evaluate(const std::vector<Configuration>& configurations, const Anchor& anchor,
                            const KnownOutcomes& known, int threads, std::vector<Evaluated>& block) {
   std::vector<char> fresh(block.size(), 0);
   parallel_for(block.size(), threads, [&](size_t i) {
@@ -70,7 +70,7 @@ std::vector<char> evaluate(const std::vector<Configuration>& configurations, con
       block[i].outcome = found->second;
       return;
     }
-    const Result<Estimate> done = estimate(configuration.job, cluster);
+    const Result<Estimate> done = estimate(configuration.job, anchor.cluster, anchor.scales);
     CHECK(done);  // whatever is too large for the cluster has not become a configuration
     block[i].outcome = outcome_of(configuration.id, configuration.job, *done);
     fresh[i] = 1;
@@ -90,7 +90,7 @@ void rank(SearchResult& result) {
 
 }  // namespace
 
-Result<SearchResult> search(const std::vector<Configuration>& configurations, const Cluster& cluster,
+Result<SearchResult> search(const std::vector<Configuration>& configurations, const Anchor& anchor,
                             const KnownOutcomes& known, const SearchOptions& options, const SaveOutcomes& save) {
   const std::vector<size_t> order = order_of(configurations, options.shard);
   SearchResult result;
@@ -111,7 +111,7 @@ Result<SearchResult> search(const std::vector<Configuration>& configurations, co
         block.push_back({order[next], {}});
       }
     }
-    const std::vector<char> fresh = evaluate(configurations, cluster, known, options.threads, block);
+    const std::vector<char> fresh = evaluate(configurations, anchor, known, options.threads, block);
     std::vector<Evaluated> news;
     for (size_t i = 0; i < block.size(); ++i) {
       best.add(block[i].outcome);

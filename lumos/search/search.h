@@ -55,11 +55,12 @@ struct SearchResult {
   size_t does_not_fit = 0;           ///< left out for memory
   size_t pruned = 0;                 ///< left out by bound
   size_t known = 0;                  ///< of the evaluated, taken from earlier runs
+  size_t simulated = 0;              ///< of the evaluated, looked at a second time; see refine.h
   bool complete = true;              ///< false: stopped before the end
 };
 
 /// Errors are those of `save`.
-Result<SearchResult> search(const std::vector<Configuration>& configurations, const Cluster& cluster,
+Result<SearchResult> search(const std::vector<Configuration>& configurations, const Anchor& anchor,
                             const KnownOutcomes& known, const SearchOptions& options, const SaveOutcomes& save);
 
 }  // namespace lumos

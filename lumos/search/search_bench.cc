@@ -44,11 +44,11 @@ void search_large_job(benchmark::State& state, bool exhaustive) {
   size_t configurations = 0, evaluated = 0;
   for (auto _ : state) {
     const Enumeration found = enumerate_space(complete_space(space, job, cluster, 512), job, cluster).value();
-    const std::vector<Configuration> all = make_configurations(found.jobs, cluster, 0);
+    const std::vector<Configuration> all = make_configurations(found.jobs, {cluster, {}}, 0);
     SearchOptions options;
     options.exhaustive = exhaustive;
     const SearchResult result =
-        search(all, cluster, {}, options, [](const std::vector<Evaluated>&) { return Status(); }).value();
+        search(all, {cluster, {}}, {}, options, [](const std::vector<Evaluated>&) { return Status(); }).value();
     configurations = all.size();
     evaluated = result.evaluated.size();
   }

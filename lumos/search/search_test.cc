@@ -14,7 +14,7 @@ namespace {
 SearchResult run(const std::vector<Configuration>& configurations, const Cluster& cluster, SearchOptions options,
                  const KnownOutcomes& known = {}, std::vector<Outcome>* saved = nullptr) {
   const Result<SearchResult> result =
-      search(configurations, cluster, known, options, [&](const std::vector<Evaluated>& news) -> Status {
+      search(configurations, {cluster, {}}, known, options, [&](const std::vector<Evaluated>& news) -> Status {
         if (saved == nullptr) return {};
         for (const Evaluated& each : news) saved->push_back(each.outcome);
         return {};
@@ -26,7 +26,7 @@ SearchResult run(const std::vector<Configuration>& configurations, const Cluster
 std::vector<Configuration> small_space(const Job& base, const Cluster& cluster, int64_t num_gpus) {
   const Result<Enumeration> found = enumerate_space(complete_space({}, base, cluster, num_gpus), base, cluster);
   EXPECT_TRUE(found) << found.error().message;
-  return make_configurations(found->jobs, cluster, 1);
+  return make_configurations(found->jobs, {cluster, {}}, 1);
 }
 
 std::vector<size_t> front_of(const SearchResult& result) {
@@ -68,7 +68,7 @@ std::vector<Configuration> random_space(Cluster& cluster) {
   space.axes.push_back({"micro_batch_size", {"1", "2", "4"}});
   const Result<Enumeration> found = enumerate_space(complete_space(space, base, cluster, 0), base, cluster);
   RC_ASSERT(found.has_value());
-  return make_configurations(found->jobs, cluster, 1);
+  return make_configurations(found->jobs, {cluster, {}}, 1);
 }
 
 TEST(Search, PrunedAndExhaustiveGiveTheSameBestAndTheSameFront) {

@@ -52,6 +52,16 @@ bool has_axis(const SearchSpace& space, std::string_view name) {
   return std::any_of(space.axes.begin(), space.axes.end(), [&](const SearchAxis& axis) { return axis.name == name; });
 }
 
+/// Of the axis, which is there.
+int64_t largest_world_size(const SearchSpace& space) {
+  int64_t largest = 1;
+  for (const SearchAxis& axis : space.axes) {
+    if (axis.name != "world_size") continue;
+    for (const std::string& value : axis.values) largest = std::max<int64_t>(largest, std::stoll(value));
+  }
+  return largest;
+}
+
 /// Divisors of `of` up to `limit`, increasing.
 std::vector<std::string> divisors(int64_t of, int64_t limit) {
   std::vector<std::string> found;
@@ -66,13 +76,16 @@ std::vector<std::string> divisors(int64_t of, int64_t limit) {
 std::vector<JobSetting> settings_of(const SearchSpace& space, const std::vector<size_t>& choice, const Job& base) {
   std::vector<JobSetting> settings;
   bool distributed = true;
+  std::string batch = std::to_string(base.global_batch_size);
   for (size_t i = 0; i < space.axes.size(); ++i) {
     const SearchAxis& axis = space.axes[i];
     settings.emplace_back(axis.name, axis.values[choice[i]]);
     if (axis.name == "use_distributed_optimizer") distributed = axis.values[choice[i]] != "false";
+    if (axis.name == "world_size" && space.samples_per_gpu > 0)
+      batch = std::to_string(space.samples_per_gpu * std::stoll(axis.values[choice[i]]));
   }
   if (!has_axis(space, "global_batch_size") && !has_axis(space, "num_microbatches")) {
-    settings.emplace_back("global_batch_size", std::to_string(base.global_batch_size));
+    settings.emplace_back("global_batch_size", batch);
   }
   if (!distributed && !has_axis(space, "overlap_param_gather")) settings.emplace_back("overlap_param_gather", "false");
   return settings;
@@ -105,7 +118,9 @@ SearchSpace complete_space(SearchSpace space, const Job& base, const Cluster& cl
   add("tensor_model_parallel_size", divisors(cluster.gpus_per_node, cluster.gpus_per_node));
   add("pipeline_model_parallel_size", divisors(base.num_layers, base.num_layers));
   add("virtual_pipeline_model_parallel_size", divisors(base.num_layers, base.num_layers));
-  add("micro_batch_size", divisors(base.global_batch_size, kLargestMicroBatch));
+  const int64_t batch =
+      space.samples_per_gpu > 0 ? space.samples_per_gpu * largest_world_size(space) : base.global_batch_size;
+  add("micro_batch_size", divisors(batch, kLargestMicroBatch));
   // Fused attention keeps no matrix of scores that selective recomputation could drop.
   const bool has_scores = !base.use_flash_attn;
   add("recompute_granularity",

@@ -20,6 +20,7 @@ struct SearchAxis {
 /// The combinations are the product of the axes, the last one varying fastest.
 struct SearchSpace {
   std::vector<SearchAxis> axes;
+  int64_t samples_per_gpu = 0;  ///< the global batch grows with the GPUs; 0: it is the job's
 };
 
 /// Axes of a space file: each key is a field of a job, each value one of its values or a list of them. Errors name the
@@ -41,8 +42,8 @@ struct Enumeration {
   std::string example;  ///< why the first illegal one is illegal; "" when none is
 };
 
-/// Changes `base`, whose global batch is kept where no axis changes it. Errors (kUsage) when there are more than
-/// kMostCombinations, or when the axes name a value that the field does not take.
+/// Changes `base`, whose global batch is kept where neither an axis nor samples_per_gpu changes it. Errors (kUsage)
+/// when there are more than kMostCombinations, or when the axes name a value that the field does not take.
 Result<Enumeration> enumerate_space(const SearchSpace& space, const Job& base, const Cluster& cluster);
 
 /// A product of this size takes minutes to go through; a larger one is a mistake in the space file.

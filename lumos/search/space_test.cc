@@ -80,13 +80,13 @@ TEST(Space, AClusterThatIsTooSmallLeavesNothing) {
 TEST(Space, TheIdDependsOnEverySettingAndOnTheCluster) {
   const Job base = search_test_job();
   Cluster cluster = search_test_cluster();
-  const std::string id = config_id(base, search_context(cluster));
+  const std::string id = config_id(base, search_context({cluster, {}}));
   EXPECT_EQ(id.size(), 16u);
-  EXPECT_NE(id, config_id(change_job(base, "micro_batch_size", "2").value(), search_context(cluster)));
+  EXPECT_NE(id, config_id(change_job(base, "micro_batch_size", "2").value(), search_context({cluster, {}})));
   cluster.price_per_gpu_hour = 2;
-  EXPECT_EQ(id, config_id(base, search_context(cluster)));
+  EXPECT_EQ(id, config_id(base, search_context({cluster, {}})));
   cluster.fabric.gb_per_s *= 2;
-  EXPECT_NE(id, config_id(base, search_context(cluster)));
+  EXPECT_NE(id, config_id(base, search_context({cluster, {}})));
 }
 
 }  // namespace

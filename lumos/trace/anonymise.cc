@@ -228,6 +228,10 @@ EventTable Anonymiser::replace(const EventTable& table) {
   out.names = std::move(names);
   out.info.file = replace(table.info.file);
   out.info.trace_name = replace(table.info.trace_name);
+  for (ProcessGroup& group : out.info.groups) {  // As collectives name them.
+    group.name = replace(group.name);
+    group.description = replace(group.description);
+  }
   return out;
 }
 

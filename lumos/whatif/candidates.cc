@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "lumos/trace/kernel_name.h"
 #include "lumos/trace/nesting.h"
 #include "lumos/whatif/cpu_time.h"
+#include "lumos/whatif/peers.h"
 
 namespace lumos {
 
@@ -192,6 +194,19 @@ void add_transfers(const LinkedJob& job, Found& found) {
   }
 }
 
+/// Ranks that are slower than their peers could be as fast as these: that much is known to be possible.
+void add_peers(const ExecGraph& graph, int threads, Found& found) {
+  const std::vector<double> slowdown = kernel_slowdowns(graph, threads);
+  for (size_t r = 0; r < graph.ranks.size(); ++r) {
+    const auto own = found.find({CandidateKind::kRank, std::to_string(graph.ranks[r].rank)});
+    if (own == found.end() || slowdown[r] < kNotableSlowdown) continue;
+    for (uint32_t task : own->second.tasks) {
+      const double slower = is_compute_task(graph.kind[task]) ? slowdown[r] : 1;
+      own->second.peers_ns.push_back(std::llround(static_cast<double>(graph.duration_ns[task]) / slower));
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view candidate_kind_name(CandidateKind kind) {
@@ -234,6 +249,7 @@ std::vector<Candidate> find_candidates(const LinkedJob& job, int threads) {
     rank.clear();
   }
   add_transfers(job, found);
+  add_peers(graph, threads, found);
   std::vector<Candidate> out;
   for (auto& [key, candidate] : found) {
     if (!candidate.tasks.empty()) out.push_back(std::move(candidate));

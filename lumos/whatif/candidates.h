@@ -34,7 +34,10 @@ struct Candidate {
   std::vector<uint32_t> tasks;    ///< whose time it is; each once, by rank
   std::vector<int64_t> fixed_ns;  ///< the part of each task that stays; empty: nothing stays
   std::vector<uint32_t> waits;    ///< edges that no longer hold once it is free
-  int64_t time_ns = 0;            ///< what can go: durations less the fixed parts, all ranks, whole trace
+  /// What the tasks take where others do the same faster; empty: no others, or not faster. Of ranks: kernels as on the
+  /// median rank.
+  std::vector<int64_t> peers_ns;
+  int64_t time_ns = 0;  ///< what can go: durations less the fixed parts, all ranks, whole trace
 };
 
 /// All candidates, by kind then name. Ranks in parallel. O(tasks * depth of operators).

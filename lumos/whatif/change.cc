@@ -8,10 +8,16 @@
 #include "lumos/sim/overlap.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/trace/kernel_family.h"
+#include "lumos/whatif/fused_time.h"
 #include "lumos/whatif/graph_edit.h"
+#include "lumos/whatif/kernel_floor.h"
+#include "lumos/whatif/launching_operator.h"
 #include "lumos/whatif/link_speed.h"
 #include "lumos/whatif/missing_members.h"
 #include "lumos/whatif/name_match.h"
+#include "lumos/whatif/other_cluster.h"
+#include "lumos/whatif/scale_batch.h"
+#include "lumos/whatif/tensor_shapes.h"
 
 namespace lumos {
 
@@ -34,9 +40,9 @@ class Changer {
     }
   }
 
-  Result<ScaleMatch> apply(const Change& change, int64_t gpus_per_node) {
+  Result<ScaleMatch> apply(const Change& change, const ChangeList& list) {
     using enum ChangeKind;
-    match_ = {change.text, 0, 0};
+    match_ = {change.text, 0, 0, {}};
     const std::regex expression = TRY(compile_pattern(change.text, change.pattern));
     switch (change.kind) {
       case kRemoveKernel:
@@ -60,7 +66,16 @@ class Changer {
         break;
       case kBandwidth:
       case kLatency:
-        TRY_STATUS(speed_links(change, gpus_per_node));
+        TRY_STATUS(speed_links(change, list.gpus_per_node));
+        break;
+      case kScaleBatch:
+        retime(TRY(scale_batch(job_, {change.factor, list.batch_size})));
+        break;
+      case kCluster:
+        retime(TRY(on_other_cluster(job_, list.from_cluster.get(), *change.cluster)));
+        break;
+      case kKernelTimes:
+        set_times(with_kernel_times(job_, *change.kernel_times));
         break;
     }
     if (match_.tasks == 0) {
@@ -101,6 +116,32 @@ class Changer {
       if (edge.kind == EdgeKind::kLaunch) launch = edge.source;
     });
     return launch;
+  }
+
+  /// Durations by their factors; room on the GPU opens with a part of a kernel, and so with its factor.
+  void retime(const Retiming& times) {
+    for (uint32_t task = 0; task < graph().size(); ++task) {
+      if (!times.touched[task]) continue;
+      count(task);
+      graph().duration_ns[task] = std::llround(static_cast<double>(graph().duration_ns[task]) * times.factor[task]);
+    }
+    for (Edge& edge : graph().edges) {
+      if (edge.kind != EdgeKind::kFirstWave) continue;
+      edge.lag_ns = static_cast<int32_t>(
+          std::min<double>(INT32_MAX, std::round(static_cast<double>(edge.lag_ns) * times.factor[edge.source])));
+    }
+    match_.notes = times.notes;
+  }
+
+  /// Measured times stand for the kernel as it then is, whatever other changes did to it; what was removed stays so.
+  void set_times(Retiming times) {
+    const ExecGraph& traced = job_.linked.graph;
+    for (uint32_t task = 0; task < graph().size(); ++task) {
+      const int64_t now_ns = graph().duration_ns[task];
+      if (!times.touched[task] || now_ns <= 0) continue;
+      times.factor[task] *= static_cast<double>(traced.duration_ns[task]) / static_cast<double>(now_ns);
+    }
+    retime(times);
   }
 
   /// A removed task takes no time and starts with the end of what came before it on its stream: neither its launch nor
@@ -172,8 +213,7 @@ class Changer {
     });
   }
 
-  /// One kernel that reads and writes everything once takes as long as the longest of those that it replaces: that one
-  /// moved the most bytes. By instance of the operator and stream; the first kernel stands for all.
+  /// By instance of the operator and stream; the first kernel stands for all.
   void fuse(const std::regex& expression) {
     for (const RankTasks& rank : job_.linked.graph.ranks) {
       const std::vector<uint32_t> around = matching_operator(*rank.table, expression);
@@ -186,19 +226,37 @@ class Changer {
         if (stays_apart(row_family(*rank.table, graph().event[task]))) continue;
         groups[{around[row], graph().processor[task]}].push_back(task);
       }
-      for (const auto& [key, kernels] : groups) fuse_kernels(kernels);
+      const Nesting nested = nesting(*rank.table);
+      const ShapeTable shapes(*rank.table);
+      const KernelFloors floors(job_.linked.graph, rank);
+      const auto part_of = [&](uint32_t task) {
+        const uint32_t launch = graph().event[launch_of(task)];
+        FusedPart part;
+        part.duration_ns = graph().duration_ns[task];
+        part.floor_ns = floors.of_row(*rank.table, graph().event[task]);
+        const uint32_t op = first_around(nested, launch, [&](uint32_t row) { return shapes.recorded(row); });
+        if (op == kNoIndex) return part;
+        for (const TensorShape& tensor : shapes.of_row(op)) {
+          part.input_bytes += tensor.bytes();
+          part.output_bytes =
+              std::max(part.output_bytes, tensor.bytes());  // element by element: as large as the largest
+        }
+        return part;
+      };
+      for (const auto& [key, kernels] : groups) fuse_kernels(kernels, part_of);
     }
   }
 
-  void fuse_kernels(const std::vector<uint32_t>& kernels) {
+  template <class PartOf>
+  void fuse_kernels(const std::vector<uint32_t>& kernels, PartOf part_of) {
     if (kernels.size() < 2) return;
-    int64_t longest_ns = 0;
+    std::vector<FusedPart> parts;
     for (uint32_t task : kernels) {
       count(task);
-      longest_ns = std::max(longest_ns, graph().duration_ns[task]);
+      parts.push_back(part_of(task));
     }
     for (size_t i = 1; i < kernels.size(); ++i) remove_gpu_task(kernels[i]);
-    graph().duration_ns[kernels[0]] = longest_ns;
+    graph().duration_ns[kernels[0]] = fused_ns(parts);
   }
 
   void free_launches() {
@@ -337,7 +395,10 @@ Result<ScaledGraph> apply_changes(const LinkedJob& job, const ChangeList& list) 
   if (list.changes.empty()) return scaled;
   Changer changer(job, std::move(scaled.graph));
   for (const Change& change : list.changes) {
-    scaled.matches.push_back(TRY(changer.apply(change, list.gpus_per_node)));
+    if (change.kind != ChangeKind::kKernelTimes) scaled.matches.push_back(TRY(changer.apply(change, list)));
+  }
+  for (const Change& change : list.changes) {
+    if (change.kind == ChangeKind::kKernelTimes) scaled.matches.push_back(TRY(changer.apply(change, list)));
   }
   scaled.graph = TRY(changer.finish());
   return scaled;

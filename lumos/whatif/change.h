@@ -4,12 +4,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lumos/base/result.h"
 #include "lumos/graph/job.h"
+#include "lumos/model/cluster.h"
+#include "lumos/whatif/kernel_times.h"
 #include "lumos/whatif/scale.h"
 
 namespace lumos {
@@ -24,6 +27,9 @@ enum class ChangeKind : uint8_t {
   kOverlapFull,       ///< compute no longer waits for communication of a group
   kBandwidth,         ///< of links, by a factor
   kLatency,
+  kScaleBatch,   ///< factor times the samples of each step
+  kCluster,      ///< another GPU or network
+  kKernelTimes,  ///< measured times of kernels, in place of all others
 };
 
 enum class LinkTier : uint8_t { kWithinNodes, kAcrossNodes };
@@ -34,27 +40,36 @@ struct Change {
   std::string pattern;
   LinkTier tier = LinkTier::kAcrossNodes;
   double factor = 1;
+  std::shared_ptr<const Cluster> cluster;           ///< of kCluster
+  std::shared_ptr<const KernelTimes> kernel_times;  ///< of kKernelTimes
 };
 
 /// What a run of predict changes.
 struct ChangeList {
   std::vector<Scale> scales;
   std::vector<Change> changes;
-  int64_t gpus_per_node = 0;  ///< 0: as many as the traces list devices
+  int64_t gpus_per_node = 0;                    ///< 0: as many as the traces list devices
+  int64_t batch_size = 0;                       ///< of the traced job; 0: as found in the shapes
+  std::shared_ptr<const Cluster> from_cluster;  ///< the traced machine; nullptr: known by the device's name
   bool empty() const { return scales.empty() && changes.empty(); }
 };
 
-/// One change by its option, "remove" "fuse" "no-launch-overhead" "drop-sync" "overlap" "bandwidth" "latency", and that
-/// option's value. Errors: kUsage.
+/// One change by its option, "remove" "fuse" "no-launch-overhead" "drop-sync" "overlap" "bandwidth" "latency"
+/// "scale-batch" "cluster" "kernel-times", and that option's value; files are read. Errors: kUsage and, for files,
+/// kUnreadable.
 Result<Change> parse_change(std::string_view option, std::string_view value);
+
+/// The cluster of --from-cluster.
+Result<std::shared_ptr<const Cluster>> read_shared_cluster(const std::string& path);
 
 /// Adds the changes of a TOML or JSON file: the options' names with underscores, each with a text or a list of texts.
 /// Errors: kUnreadable, or kUsage naming file and line.
 Status read_changes(const std::string& path, ChangeList& list);
 
-/// The job's graph with all changes applied: scales first, then the rest in their order. Tasks and their numbering
-/// stay: what is removed takes no time and waits only for what came before it. `matches` has one entry per change in
-/// the same order. Errors: kUsage when a change matches nothing, or cannot be: the ranks would wait for each other.
+/// The job's graph with all changes applied: scales first, then the rest in their order, measured kernel times last.
+/// Tasks and their numbering stay: what is removed takes no time and waits only for what came before it. `matches` has
+/// one entry per change in the same order. Errors: kUsage when a change matches nothing, or cannot be: the ranks would
+/// wait for each other.
 Result<ScaledGraph> apply_changes(const LinkedJob& job, const ChangeList& list);
 
 }  // namespace lumos

@@ -44,11 +44,23 @@ Result<Change> with_links(Change change, std::string_view value) {
   return fail(ErrorKind::kUsage, "{}: write inter=FACTOR (across nodes) or intra=FACTOR (within them)", change.text);
 }
 
-/// One text or a list of them.
+/// "4", "0.25": how many times the samples.
+Result<Change> with_batch_factor(Change change, std::string_view value) {
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), change.factor);
+  const bool number = error == std::errc() && end == value.data() + value.size() && std::isfinite(change.factor);
+  if (!number || change.factor <= 0) {
+    return fail(ErrorKind::kUsage, "{}: '{}' is no factor; 4 means four times the samples", change.text, value);
+  }
+  return change;
+}
+
+/// One text or a list of them; numbers as they are written.
 Result<std::vector<std::string>> texts_of(const ValueView& view) {
   std::vector<std::string> texts;
   if (view.value()->is_array()) {
     for (const ValueView& item : TRY(view.items())) texts.push_back(TRY(item.as_string()));
+  } else if (view.value()->get<std::string>() == nullptr) {
+    texts.push_back(fmt::format("{}", TRY(view.as_double())));
   } else {
     texts.push_back(TRY(view.as_string()));
   }
@@ -75,19 +87,41 @@ Result<Change> parse_change(std::string_view option, std::string_view value) {
     change.kind = kNoLaunchOverhead;
     return change;
   }
+  if (option == "scale-batch") {
+    change.kind = kScaleBatch;
+    return with_batch_factor(change, value);
+  }
+  if (option == "cluster") {
+    change.kind = kCluster;
+    change.cluster = TRY(read_shared_cluster(std::string(value)));
+    return change;
+  }
+  if (option == "kernel-times") {
+    change.kind = kKernelTimes;
+    change.kernel_times = std::make_shared<const KernelTimes>(TRY(read_kernel_times(std::string(value))));
+    return change;
+  }
   change.kind = option == "bandwidth" ? kBandwidth : kLatency;
   return with_links(change, value);
+}
+
+Result<std::shared_ptr<const Cluster>> read_shared_cluster(const std::string& path) {
+  return std::make_shared<const Cluster>(TRY(read_cluster_file(path)));
 }
 
 Status read_changes(const std::string& path, ChangeList& list) {
   const Value root = TRY(read_value_file(path));
   const ValueView view(root, path);
-  TRY_STATUS(view.only_keys({"scale", "remove", "fuse", "drop_sync", "overlap", "bandwidth", "latency",
-                             "no_launch_overhead", "gpus_per_node"}));
+  TRY_STATUS(
+      view.only_keys({"scale", "remove", "fuse", "drop_sync", "overlap", "bandwidth", "latency", "no_launch_overhead",
+                      "gpus_per_node", "scale_batch", "batch_size", "cluster", "from_cluster", "kernel_times"}));
   if (view.at("scale").exists()) {
     for (const std::string& text : TRY(texts_of(view.at("scale")))) list.scales.push_back(TRY(parse_scale(text)));
   }
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kLists = {{{"remove", "remove"},
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kLists = {{{"scale_batch", "scale-batch"},
+                                                                                    {"cluster", "cluster"},
+                                                                                    {"kernel_times", "kernel-times"},
+                                                                                    {"remove", "remove"},
                                                                                     {"fuse", "fuse"},
                                                                                     {"drop_sync", "drop-sync"},
                                                                                     {"overlap", "overlap"},
@@ -102,6 +136,10 @@ Status read_changes(const std::string& path, ChangeList& list) {
   if (TRY(view.at("no_launch_overhead").bool_or(false))) {
     list.changes.push_back(TRY(parse_change("no-launch-overhead", "")));
   }
+  if (view.at("from_cluster").exists()) {
+    list.from_cluster = TRY(read_shared_cluster(TRY(view.at("from_cluster").as_string())));
+  }
+  list.batch_size = TRY(view.at("batch_size").int_or(list.batch_size));
   list.gpus_per_node = TRY(view.at("gpus_per_node").int_or(list.gpus_per_node));
   return {};
 }

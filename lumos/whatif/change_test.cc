@@ -179,14 +179,18 @@ RC_GTEST_PROP(Change, JitterIsTheSameForAnyNumberOfThreadsAndNoneChangesNothing,
     return static_cast<double>(*std::max_element(run.end_ns.begin(), run.end_ns.end()));
   };
   JitterOptions options;
-  options.sigma = 0.1, options.samples = 6, options.threads = 1;
-  const std::vector<double> one = jittered_steps_ns(graph, step_of, options);
-  options.threads = 3;
-  RC_ASSERT(one == jittered_steps_ns(graph, step_of, options));
-  options.seed = 2;
-  RC_ASSERT(one != jittered_steps_ns(graph, step_of, options));
-  options.sigma = 0;
-  RC_ASSERT(jittered_steps_ns(graph, step_of, options).front() == static_cast<double>(last_end(graph)));
+  options.samples = 6, options.threads = 1;
+  for (const Spread& spread : {uniform_spread(graph, 0.1), fit_spread(job)}) {
+    options.seed = 1, options.threads = 1;
+    const std::vector<double> one = jittered_steps_ns(graph, step_of, spread, options);
+    options.threads = 3;
+    RC_ASSERT(one == jittered_steps_ns(graph, step_of, spread, options));
+    options.seed = 2;
+    // Equal work of equal times, as some of these jobs have only, does not vary.
+    if (spread.kernel_sigma > 0) RC_ASSERT(one != jittered_steps_ns(graph, step_of, spread, options));
+  }
+  const Spread none = uniform_spread(graph, 0);
+  RC_ASSERT(jittered_steps_ns(graph, step_of, none, options).front() == static_cast<double>(last_end(graph)));
 }
 
 }  // namespace

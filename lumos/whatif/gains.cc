@@ -26,12 +26,10 @@ constexpr int kHalvings = 6;
 /// One worker's copy of the graph, changed and restored for each trial.
 class Trial {
  public:
-  explicit Trial(const LinkedJob& job) : job_(job), graph_(job.linked.graph) {
+  Trial(const LinkedJob& job, const MissingMembers& missing) : job_(job), missing_(missing), graph_(job.linked.graph) {
     for (uint32_t e = 0; e < graph_.edges.size(); ++e) {
       if (graph_.edges[e].kind == EdgeKind::kFirstWave) first_wave_.push_back(e);
     }
-    const auto& hidden = job.transfers.hidden_ns;
-    missing_ = std::any_of(hidden.begin(), hidden.end(), [](int64_t ns) { return ns > 0; });
   }
 
   void apply(const Candidate& candidate, double factor) {
@@ -42,6 +40,13 @@ class Trial {
       graph_.duration_ns[task] = fixed_ns + std::llround(rest_ns * factor);
     }
     if (factor <= 0) drop_waits(candidate);
+    follow();
+  }
+
+  void apply_peers(const Candidate& candidate) {
+    for (size_t i = 0; i < candidate.tasks.size(); ++i) {
+      graph_.duration_ns[candidate.tasks[i]] = candidate.peers_ns[i];
+    }
     follow();
   }
 
@@ -80,29 +85,38 @@ class Trial {
       const double ratio = static_cast<double>(graph_.duration_ns[measured.source]) / static_cast<double>(before_ns);
       graph_.edges[e].lag_ns = static_cast<int32_t>(std::llround(static_cast<double>(measured.lag_ns) * ratio));
     }
-    if (missing_) follow_missing_members(job_, graph_);
+    missing_.follow(graph_);
   }
 
   const LinkedJob& job_;
+  const MissingMembers& missing_;
   ExecGraph graph_;
   Timeline timeline_;
   std::vector<uint32_t> first_wave_;
-  bool missing_ = false;
 };
 
 /// Runs body(trial, i) for all i, each worker with a graph of its own.
 template <class Body>
 void for_each_trial(const LinkedJob& job, size_t count, int threads, Body body) {
   const size_t workers = std::min(count, static_cast<size_t>(threads > 0 ? threads : default_threads()));
+  const MissingMembers missing(job);
   std::atomic<size_t> next{0};
   parallel_for(workers, static_cast<int>(workers), [&](size_t) {
-    Trial trial(job);
+    Trial trial(job, missing);
     for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(trial, i);
   });
 }
 
 double gain_of(Trial& trial, const Candidate& candidate, double factor, double base_ns, const StepOf& step_of) {
   trial.apply(candidate, factor);
+  const double gain_ns = base_ns - step_of(trial.run());
+  trial.undo(candidate);
+  return gain_ns;
+}
+
+double gain_of_peers(Trial& trial, const Candidate& candidate, double base_ns, const StepOf& step_of) {
+  if (candidate.peers_ns.empty()) return 0;
+  trial.apply_peers(candidate);
   const double gain_ns = base_ns - step_of(trial.run());
   trial.undo(candidate);
   return gain_ns;
@@ -122,7 +136,8 @@ std::vector<uint32_t> first_alike(const std::vector<Candidate>& candidates, cons
     std::vector<uint32_t>& alike = seen[{own.time_ns, own.tasks.size(), own.tasks.front()}];
     const auto same = std::find_if(alike.begin(), alike.end(), [&](uint32_t other) {
       const Candidate& that = candidates[other];
-      return that.tasks == own.tasks && that.fixed_ns == own.fixed_ns && that.waits == own.waits;
+      return that.tasks == own.tasks && that.fixed_ns == own.fixed_ns && that.waits == own.waits &&
+             that.peers_ns == own.peers_ns;
     });
     out.push_back(same == alike.end() ? c : *same);
     if (same == alike.end()) alike.push_back(c);
@@ -166,6 +181,8 @@ std::vector<Gain> find_gains(const LinkedJob& job, const std::vector<Candidate>&
     const Candidate& candidate = candidates[gain.candidate];
     gain.tenth_ns = gain_of(trial, candidate, kTenth, base_ns, step_of);
     gain.half_ns = gain_of(trial, candidate, kHalf, base_ns, step_of);
+    gain.peers_ns = gain_of_peers(trial, candidate, base_ns, step_of);
+    if (gain.peers_ns < least_ns) gain.peers_ns = 0;
     if (ends_early(gain)) gain.ends_after = end_of_gain(trial, candidate, gain, base_ns, step_of);
   });
   std::map<uint32_t, Gain> of_first;
@@ -178,13 +195,14 @@ std::vector<Gain> find_gains(const LinkedJob& job, const std::vector<Candidate>&
     gains.back().candidate = wanted[i];
   }
   std::stable_sort(gains.begin(), gains.end(), [](const Gain& a, const Gain& b) {
-    return a.tenth_ns != b.tenth_ns ? a.tenth_ns > b.tenth_ns : a.free_ns > b.free_ns;
+    return a.reach_ns() != b.reach_ns() ? a.reach_ns() > b.reach_ns() : a.free_ns > b.free_ns;
   });
   return gains;
 }
 
 ExecGraph with_candidate(const LinkedJob& job, const Candidate& candidate, double factor) {
-  Trial trial(job);
+  const MissingMembers missing(job);
+  Trial trial(job, missing);
   trial.apply(candidate, factor);
   return trial.take();
 }

@@ -2,6 +2,7 @@
 // twice as fast, and for free. Made from a linked job and its candidates; tabled by report/gains_result.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -21,9 +22,13 @@ struct Gain {
   double tenth_ns = 0;     ///< 10 % faster: its time times 0.9
   double half_ns = 0;      ///< twice as fast
   double free_ns = 0;
+  double peers_ns = 0;  ///< as fast as its peers; 0: not notably slower than these
   /// The share of its time that must go for nine tenths of what free gains: beyond it another path decides. 1 where
   /// the gain is in proportion to the end.
   double ends_after = 1;
+
+  /// What is within reach: a tenth faster, or where others show that more is possible, as fast as they.
+  double reach_ns() const { return std::max(tenth_ns, peers_ns); }
 };
 
 struct GainOptions {
@@ -31,7 +36,8 @@ struct GainOptions {
   int threads = 0;
 };
 
-/// Gains of the candidates that gain anything, largest first: by what 10 % give, then by what free gives. Only the
+/// Gains of the candidates that gain anything, largest first: by what is within reach, then by what free
+/// gives. Only the
 /// durations of a candidate's tasks change, and what follows from them: room on the GPU, waiting for untraced members.
 /// Interference is left out, so that free >= half >= tenth holds. One pass over the graph per trial, in parallel.
 std::vector<Gain> find_gains(const LinkedJob& job, const std::vector<Candidate>& candidates, const StepOf& step_of,

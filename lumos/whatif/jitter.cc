@@ -27,6 +27,11 @@ double normal(uint64_t key) {
   return radius * std::cos(2 * std::numbers::pi * uniform(mixed(key ^ 0x5851f42d4c957f2dULL)));
 }
 
+/// Log-normal with mean 1: exp(sigma z) has the mean exp(sigma^2 / 2).
+double chance_factor(uint64_t key, double sigma) {
+  return sigma > 0 ? std::exp(sigma * normal(key) - sigma * sigma / 2) : 1;
+}
+
 /// What shares its chance: the transfers of one collective all wait for one rendezvous; every other task is alone.
 std::vector<uint32_t> chance_of(const ExecGraph& graph) {
   std::vector<uint32_t> chance(graph.size());
@@ -42,17 +47,19 @@ std::vector<uint32_t> chance_of(const ExecGraph& graph) {
 
 }  // namespace
 
-std::vector<double> jittered_steps_ns(const ExecGraph& graph, const StepOf& step_of, const JitterOptions& options) {
+std::vector<double> jittered_steps_ns(const ExecGraph& graph, const StepOf& step_of, const Spread& spread,
+                                      const JitterOptions& options) {
   const std::vector<uint32_t> chance = chance_of(graph);
-  // exp(sigma z) has the mean exp(sigma^2 / 2).
-  const double shift = options.sigma * options.sigma / 2;
   std::vector<double> steps(options.samples, 0);
   parallel_for(steps.size(), options.threads, [&](size_t sample) {
     const uint64_t base = mixed(options.seed * 0x100000001b3ULL + sample);
+    const uint64_t rank_base = mixed(base ^ 0x2545f4914f6cdd1dULL);
     ExecGraph varied = graph;
     for (uint32_t task = 0; task < graph.size(); ++task) {
       if (!is_gpu_task(graph.kind[task]) || graph.duration_ns[task] <= 0) continue;
-      const double factor = std::exp(options.sigma * normal(base + chance[task]) - shift);
+      double factor = spread.centre[task] * chance_factor(base + chance[task], spread.sigma[task]);
+      const uint32_t rank_step = spread.rank_step[task];
+      if (rank_step != kNoIndex) factor *= chance_factor(rank_base + rank_step, spread.rank_sigma);
       varied.duration_ns[task] = std::llround(static_cast<double>(graph.duration_ns[task]) * factor);
     }
     steps[sample] = step_of(simulate(varied));

@@ -36,17 +36,6 @@ std::vector<int64_t> compute_beside(const ExecGraph& graph, const RankTasks& ran
   return until;
 }
 
-/// How much longer the compute of a rank takes after the change.
-double compute_ratio(const ExecGraph& before, const ExecGraph& after, const RankTasks& rank) {
-  double old_ns = 0, new_ns = 0;
-  for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-    if (!is_compute(before.kind[task])) continue;
-    old_ns += double(before.duration_ns[task]);
-    new_ns += double(after.duration_ns[task]);
-  }
-  return old_ns > 0 ? new_ns / old_ns : 1;
-}
-
 void set_lag(ExecGraph& graph, uint32_t task, int64_t lag_ns, bool linked) {
   const EdgeKind kind = linked ? EdgeKind::kRendezvous : EdgeKind::kTransferOf;
   for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
@@ -57,37 +46,57 @@ void set_lag(ExecGraph& graph, uint32_t task, int64_t lag_ns, bool linked) {
 
 }  // namespace
 
-void follow_missing_members(const LinkedJob& job, ExecGraph& changed) {
-  const JobMatches& matches = job.matches;
-  const TransferColumns& transfers = job.transfers;
-  const ExecGraph& before = job.linked.graph;
-  for (size_t r = 0; r < before.ranks.size(); ++r) {
-    const RankTasks& rank = before.ranks[r];
-    const uint32_t begin = matches.rank_begin[r], end = matches.rank_begin[r + 1];
-    const bool missing = std::any_of(transfers.hidden_ns.begin() + begin, transfers.hidden_ns.begin() + end,
-                                     [](int64_t hidden_ns) { return hidden_ns > 0; });
+MissingMembers::MissingMembers(const LinkedJob& job) : job_(job) {
+  const ExecGraph& graph = job.linked.graph;
+  const std::vector<int64_t>& hidden = job.transfers.hidden_ns;
+  for (size_t r = 0; r < graph.ranks.size(); ++r) {
+    const RankTasks& rank = graph.ranks[r];
+    const uint32_t begin = job.matches.rank_begin[r], end = job.matches.rank_begin[r + 1];
+    const bool missing = std::any_of(hidden.begin() + begin, hidden.begin() + end, [](int64_t ns) { return ns > 0; });
     if (!missing) continue;
-    const std::vector<int64_t> until = compute_beside(before, rank);
-    const double ratio = compute_ratio(before, changed, rank);
-    std::vector<int64_t> carried_ns(matches.groups.size(), 0);  // to the next wait of each group
-    for (uint32_t k = begin; k < end; ++k) {
-      const CommKernel& kernel = matches.kernels[k];
-      const uint32_t task = job.linked.transfer_task[k];
-      if (task == kNoIndex || transfers.source[k] == TransferSource::kMeasured) continue;
-      const int64_t hidden_ns = transfers.hidden_ns[k];
-      const int64_t lag_ns = std::max<int64_t>(0, std::llround(double(hidden_ns) * ratio) + carried_ns[kernel.group]);
-      carried_ns[kernel.group] = 0;
-      set_lag(changed, task, lag_ns, kernel.match != kNoIndex);
-      if (hidden_ns == 0) continue;  // this rank came last: what follows is in its own graph
-      const int64_t old_ns = before.duration_ns[task], new_ns = changed.duration_ns[task];
-      // The nothing that INT64_MIN stands for must not be subtracted from.
-      const int64_t begin_ns = rank.table->ts_ns[kernel.row];
-      const int64_t beside_ns = std::max(until[task - rank.first_task], begin_ns) - begin_ns;
-      const int64_t late_ns = std::max(new_ns, beside_ns) - std::max(old_ns, beside_ns);
-      const int64_t own_ns = std::max(hidden_ns + new_ns, beside_ns) - std::max(hidden_ns + old_ns, beside_ns);
-      carried_ns[kernel.group] = late_ns - own_ns;
+    Rank& waiting = ranks_.emplace_back();
+    waiting.index = r;
+    waiting.compute_until_ns = compute_beside(graph, rank);
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      if (!is_compute(graph.kind[task])) continue;
+      waiting.compute.push_back(task);
+      waiting.compute_ns += graph.duration_ns[task];
     }
   }
 }
+
+void MissingMembers::follow(ExecGraph& changed) const {
+  for (const Rank& rank : ranks_) follow(rank, changed);
+}
+
+void MissingMembers::follow(const Rank& waiting, ExecGraph& changed) const {
+  const JobMatches& matches = job_.matches;
+  const TransferColumns& transfers = job_.transfers;
+  const ExecGraph& before = job_.linked.graph;
+  const RankTasks& rank = before.ranks[waiting.index];
+  int64_t compute_ns = 0;
+  for (uint32_t task : waiting.compute) compute_ns += changed.duration_ns[task];
+  const double ratio = waiting.compute_ns > 0 ? double(compute_ns) / double(waiting.compute_ns) : 1;
+  std::vector<int64_t> carried_ns(matches.groups.size(), 0);  // to the next wait of each group
+  for (uint32_t k = matches.rank_begin[waiting.index]; k < matches.rank_begin[waiting.index + 1]; ++k) {
+    const CommKernel& kernel = matches.kernels[k];
+    const uint32_t task = job_.linked.transfer_task[k];
+    if (task == kNoIndex || transfers.source[k] == TransferSource::kMeasured) continue;
+    const int64_t hidden_ns = transfers.hidden_ns[k];
+    const int64_t lag_ns = std::max<int64_t>(0, std::llround(double(hidden_ns) * ratio) + carried_ns[kernel.group]);
+    carried_ns[kernel.group] = 0;
+    set_lag(changed, task, lag_ns, kernel.match != kNoIndex);
+    if (hidden_ns == 0) continue;  // this rank came last: what follows is in its own graph
+    const int64_t old_ns = before.duration_ns[task], new_ns = changed.duration_ns[task];
+    // The nothing that INT64_MIN stands for must not be subtracted from.
+    const int64_t begin_ns = rank.table->ts_ns[kernel.row];
+    const int64_t beside_ns = std::max(waiting.compute_until_ns[task - rank.first_task], begin_ns) - begin_ns;
+    const int64_t late_ns = std::max(new_ns, beside_ns) - std::max(old_ns, beside_ns);
+    const int64_t own_ns = std::max(hidden_ns + new_ns, beside_ns) - std::max(hidden_ns + old_ns, beside_ns);
+    carried_ns[kernel.group] = late_ns - own_ns;
+  }
+}
+
+void follow_missing_members(const LinkedJob& job, ExecGraph& changed) { MissingMembers(job).follow(changed); }
 
 }  // namespace lumos

@@ -39,7 +39,7 @@ class Scaler {
   explicit Scaler(const LinkedJob& job) : job_(job), out_{job.linked.graph, {}}, factor_(out_.graph.size(), 1.0) {}
 
   Status apply(const Scale& scale) {
-    current_ = {scale.text, 0, 0};
+    current_ = {scale.text, 0, 0, {}};
     const std::regex expression = TRY(compile(scale));
     switch (scale.target) {
       case ScaleTarget::kComm:

@@ -38,7 +38,8 @@ Result<Scale> parse_scale(std::string_view text);
 struct ScaleMatch {
   std::string text;
   uint64_t tasks = 0;
-  double time_ms = 0;  ///< their durations before the change
+  double time_ms = 0;              ///< their durations before the change
+  std::vector<std::string> notes;  ///< what was assumed, where a change says so
 };
 
 struct ScaledGraph {

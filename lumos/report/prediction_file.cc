@@ -1,0 +1,101 @@
+#include "lumos/report/prediction_file.h"
+
+#include <cmath>
+#include <utility>
+
+#include "lumos/base/json_value.h"
+#include "lumos/model/job_file.h"
+
+namespace lumos {
+
+namespace {
+
+constexpr std::string_view kPredictSchemaName = "lumos.predict.v";
+constexpr std::string_view kEstimateSchemaName = "lumos.estimate.v";
+
+Result<BreakdownMs> read_breakdown(const ValueView& view) {
+  BreakdownMs breakdown;
+  breakdown.exposed_compute = TRY(view.at("exposed_compute_ms").as_double());
+  breakdown.overlapped = TRY(view.at("overlapped_ms").as_double());
+  breakdown.exposed_comm = TRY(view.at("exposed_comm_ms").as_double());
+  breakdown.other = TRY(view.at("other_ms").as_double());
+  return breakdown;
+}
+
+Result<std::vector<WorkShare>> read_shares(const ValueView& view) {
+  std::vector<WorkShare> shares;
+  for (const ValueView& item : TRY(view.items())) {
+    WorkShare share;
+    share.name = TRY(item.at("name").as_string());
+    share.ms = TRY(item.at("ms").as_double());
+    share.wait_ms = TRY(item.at("wait_ms").as_double());
+    shares.push_back(std::move(share));
+  }
+  return shares;
+}
+
+Result<std::vector<RankCurve>> read_curves(const ValueView& view) {
+  std::vector<RankCurve> curves;
+  for (const ValueView& item : TRY(view.items())) {
+    RankCurve curve;
+    curve.rank = static_cast<int32_t>(TRY(item.at("rank").as_int()));
+    curve.length_ns = std::llround(1e6 * TRY(item.at("step_ms").as_double()));
+    curve.curve.interval_ns = std::llround(1e6 * TRY(item.at("interval_ms").as_double()));
+    if (curve.curve.interval_ns <= 0) return item.at("interval_ms").error("must be more than 0");
+    for (const ValueView& share : TRY(item.at("busy_pct").items())) {
+      curve.curve.busy.push_back(TRY(share.as_double()) / 100);
+    }
+    curves.push_back(std::move(curve));
+  }
+  return curves;
+}
+
+Result<Prediction> read_predicted(const ValueView& root) {
+  const ValueView predicted = root.at("predicted");
+  Prediction prediction;
+  prediction.step_ms = TRY(predicted.at("step_ms").as_double());
+  prediction.breakdown = TRY(read_breakdown(predicted.at("breakdown")));
+  if (predicted.at("p10_ms").exists()) prediction.p10_ms = TRY(predicted.at("p10_ms").as_double());
+  if (predicted.at("p90_ms").exists()) prediction.p90_ms = TRY(predicted.at("p90_ms").as_double());
+  if (const ValueView work = predicted.at("work"); work.exists()) {
+    WorkUse use;
+    use.families = TRY(read_shares(work.at("families")));
+    use.collectives = TRY(read_shares(work.at("collectives")));
+    use.templates = TRY(read_shares(work.at("templates")));
+    prediction.work = std::move(use);
+  }
+  if (predicted.at("utilisation").exists()) prediction.curves = TRY(read_curves(predicted.at("utilisation")));
+  return prediction;
+}
+
+Result<Prediction> read_estimate(const ValueView& root) {
+  const ValueView estimate = root.at("estimate");
+  if (!estimate.exists()) return root.error("holds estimates of several jobs; validate takes one: estimate --job");
+  Prediction prediction;
+  prediction.step_ms = TRY(estimate.at("step_ms").as_double());
+  prediction.breakdown = TRY(read_breakdown(estimate.at("breakdown")));
+  return prediction;
+}
+
+}  // namespace
+
+bool is_prediction(std::string_view text) {
+  return text.find(kPredictSchemaName) != std::string_view::npos ||
+         text.find(kEstimateSchemaName) != std::string_view::npos;
+}
+
+Result<Prediction> read_prediction(const std::string& text, const std::string& file) {
+  const Value tree = TRY(parse_json(text, file));
+  const ValueView root(tree, file);
+  const std::string schema = TRY(root.at("schema").string_or(""));
+  const bool estimated = schema.starts_with(kEstimateSchemaName);
+  if (!estimated && !schema.starts_with(kPredictSchemaName)) {
+    return root.error("is not what 'lumos predict --json' or 'lumos estimate --json' prints");
+  }
+  Prediction prediction = TRY(estimated ? read_estimate(root) : read_predicted(root));
+  prediction.file = file;
+  if (root.at("job").exists()) prediction.job = TRY(job_from_value(root.at("job"))).job;
+  return prediction;
+}
+
+}  // namespace lumos

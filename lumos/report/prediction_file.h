@@ -1,0 +1,35 @@
+// What `lumos predict --json` or `lumos estimate --json` printed, read again: to be held against the trace that was
+// taken later. Read by validate and the HTML report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lumos/base/result.h"
+#include "lumos/model/job.h"
+#include "lumos/report/rank_curve.h"
+#include "lumos/report/replay_result.h"
+#include "lumos/report/work_use.h"
+
+namespace lumos {
+
+struct Prediction {
+  std::string file;
+  double step_ms = 0;
+  BreakdownMs breakdown;
+  std::optional<double> p10_ms;  ///< of a prediction with a spread
+  std::optional<double> p90_ms;
+  std::optional<WorkUse> work;  ///< absent of an estimate, which knows no kernels
+  std::vector<RankCurve> curves;
+  std::optional<Job> job;  ///< the predicted one, where a job was predicted
+};
+
+/// True if `text` says that it is one.
+bool is_prediction(std::string_view text);
+
+/// Errors: kUsage naming `file` and the key.
+Result<Prediction> read_prediction(const std::string& text, const std::string& file);
+
+}  // namespace lumos

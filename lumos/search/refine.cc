@@ -1,0 +1,85 @@
+#include "lumos/search/refine.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "lumos/model/flops.h"
+
+namespace lumos {
+namespace {
+
+constexpr size_t kTriesPerWanted = 4;
+
+/// The coarse outcome with what the simulation says instead. The bubble is a part of the waiting that a simulation does
+/// not tell apart; it grows with the step.
+Outcome simulated_outcome(std::string id, const Job& job, const Anchor& anchor, const Outcome& coarse,
+                          const StepFigures& figures) {
+  Outcome outcome = coarse;
+  outcome.id = std::move(id);
+  outcome.simulated = true;
+  outcome.estimated_ms = coarse.step_ms;
+  outcome.step_ms = figures.step_ms;
+  outcome.tokens_per_s = static_cast<double>(job.global_batch_size * job.seq_length) / (figures.step_ms / 1e3);
+  outcome.mfu_pct = 100 * tflops_per_gpu(job, figures.step_ms) / anchor.cluster.gpu.matrix_tflops;
+  outcome.exposed_comm_ms = figures.exposed_comm_ms;
+  outcome.bubble_ms = std::min(figures.exposed_comm_ms, coarse.bubble_ms * figures.step_ms / coarse.step_ms);
+  return outcome;
+}
+
+/// Sorts `evaluated` and moves the front's indexes along.
+void rank_again(SearchResult& result) {
+  std::vector<size_t> order(result.evaluated.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto key = [&](size_t i) {
+    const Outcome& outcome = result.evaluated[i].outcome;
+    return std::tuple(!outcome.fits, !outcome.simulated, outcome.step_ms, outcome.peak_gib, result.evaluated[i].index);
+  };
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
+  std::vector<size_t> place(order.size());
+  std::vector<Evaluated> sorted;
+  for (size_t i = 0; i < order.size(); ++i) {
+    place[order[i]] = i;
+    sorted.push_back(std::move(result.evaluated[order[i]]));
+  }
+  result.evaluated = std::move(sorted);
+  for (size_t& i : result.front) i = place[i];
+}
+
+}  // namespace
+
+Result<std::vector<Refusal>> refine(SearchResult& result, const std::vector<Configuration>& configurations,
+                                    const Anchor& anchor, const KnownOutcomes& known, const RefineOptions& options,
+                                    const SimulateJob& simulate, const SaveOutcomes& save) {
+  const std::string context = search_context(anchor) + " simulated";
+  std::vector<Refusal> refusals;
+  size_t tries = kTriesPerWanted * options.count;
+  for (Evaluated& each : result.evaluated) {
+    if (result.simulated == options.count || tries == 0 || !each.outcome.fits) break;
+    if (options.stopped()) {
+      result.complete = false;
+      break;
+    }
+    --tries;
+    options.report(result.simulated, options.count);
+    const Job& job = configurations[each.index].job;
+    std::string id = config_id(job, context);
+    if (const auto found = known.find(id); found != known.end()) {
+      each.outcome = found->second;
+      ++result.known;
+    } else {
+      const Result<StepFigures> figures = simulate(job);
+      if (!figures) {
+        refusals.push_back({each.index, figures.error().message});
+        continue;
+      }
+      each.outcome = simulated_outcome(std::move(id), job, anchor, each.outcome, *figures);
+      TRY_STATUS(save({each}));
+    }
+    ++result.simulated;
+  }
+  rank_again(result);
+  return refusals;
+}
+
+}  // namespace lumos

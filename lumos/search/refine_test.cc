@@ -1,0 +1,118 @@
+#include "lumos/search/refine.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lumos/search/results_file.h"
+#include "lumos/search/test_space.h"
+
+namespace lumos {
+namespace {
+
+struct Searched {
+  Anchor anchor;
+  std::vector<Configuration> configurations;
+  SearchResult result;
+};
+
+Searched searched() {
+  Searched out;
+  out.anchor.cluster = search_test_cluster();
+  const Job base = search_test_job();
+  const Result<Enumeration> found =
+      enumerate_space(complete_space({}, base, out.anchor.cluster, 32), base, out.anchor.cluster);
+  EXPECT_TRUE(found) << found.error().message;
+  out.configurations = make_configurations(found->jobs, out.anchor, 1);
+  out.result = search(out.configurations, out.anchor, {}, {.keep = 40, .threads = 1}, [](const auto&) -> Status {
+                 return {};
+               }).value();
+  return out;
+}
+
+/// A simulation that turns the order of the estimates around.
+Result<StepFigures> reversed(const Job& job, const Searched& from) {
+  for (const Configuration& configuration : from.configurations) {
+    if (config_id(configuration.job, "") != config_id(job, "")) continue;
+    StepFigures figures;
+    figures.step_ms = 1e6 / configuration.bound_ms;
+    figures.exposed_comm_ms = 1;
+    return figures;
+  }
+  return fail(ErrorKind::kFailed, "not of the space");
+}
+
+SaveOutcomes nowhere() {
+  return [](const std::vector<Evaluated>&) -> Status { return {}; };
+}
+
+TEST(Refine, TheBestSimulatedComesFirst) {
+  Searched from = searched();
+  const std::vector<size_t> front = from.result.front;
+  std::vector<std::string> front_before, front_after;
+  for (const size_t i : front) front_before.push_back(from.configurations[from.result.evaluated[i].index].id);
+  RefineOptions options;
+  options.count = 5;
+  const auto refusals = refine(
+      from.result, from.configurations, from.anchor, {}, options, [&](const Job& job) { return reversed(job, from); },
+      nowhere());
+  ASSERT_TRUE(refusals);
+  EXPECT_TRUE(refusals->empty());
+  EXPECT_EQ(from.result.simulated, 5u);
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_TRUE(from.result.evaluated[i].outcome.simulated);
+    const size_t before = i == 0 ? 0 : i - 1;
+    EXPECT_LE(from.result.evaluated[before].outcome.step_ms, from.result.evaluated[i].outcome.step_ms);
+  }
+  EXPECT_FALSE(from.result.evaluated[5].outcome.simulated);
+  for (const size_t i : from.result.front)
+    front_after.push_back(from.configurations[from.result.evaluated[i].index].id);
+  EXPECT_EQ(front_before, front_after);
+}
+
+TEST(Refine, WhatCannotBeSimulatedIsNamedAndTheNextIsTried) {
+  Searched from = searched();
+  const std::string best = from.configurations[from.result.evaluated.front().index].id;
+  RefineOptions options;
+  options.count = 3;
+  int asked = 0;
+  const auto refusals = refine(
+      from.result, from.configurations, from.anchor, {}, options,
+      [&](const Job& job) -> Result<StepFigures> {
+        if (asked++ == 0) return fail(ErrorKind::kUsage, "no trace shows it");
+        return reversed(job, from);
+      },
+      nowhere());
+  ASSERT_TRUE(refusals);
+  ASSERT_EQ(refusals->size(), 1u);
+  EXPECT_EQ(from.configurations[refusals->front().index].id, best);
+  EXPECT_EQ(refusals->front().reason, "no trace shows it");
+  EXPECT_EQ(from.result.simulated, 3u);
+}
+
+TEST(Refine, ASecondRunSimulatesNothingAgain) {
+  Searched first = searched(), second = searched();
+  RefineOptions options;
+  options.count = 4;
+  KnownOutcomes known;
+  const SaveOutcomes keep = [&](const std::vector<Evaluated>& news) -> Status {
+    for (const Evaluated& each : news) {
+      // Through the file's form, as a resumed search reads it.
+      const std::string line = result_line(each.outcome, first.configurations[each.index].job, {});
+      known[each.outcome.id] = parse_result_line(line).value();
+    }
+    return {};
+  };
+  ASSERT_TRUE(refine(
+      first.result, first.configurations, first.anchor, {}, options,
+      [&](const Job& job) { return reversed(job, first); }, keep));
+  EXPECT_EQ(known.size(), 4u);
+  ASSERT_TRUE(refine(
+      second.result, second.configurations, second.anchor, known, options,
+      [](const Job&) -> Result<StepFigures> { return fail(ErrorKind::kFailed, "asked again"); }, nowhere()));
+  EXPECT_EQ(second.result.simulated, 4u);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(first.result.evaluated[i].outcome, second.result.evaluated[i].outcome);
+}
+
+}  // namespace
+}  // namespace lumos
