@@ -70,7 +70,17 @@ Result<PredictOptions> predict_options(const PredictArguments& arguments, const 
   return options;
 }
 
-Status run(const PredictArguments& arguments, Console& console) {
+/// A changed job asks the cluster file for the network that its traces do not show; it does not move there.
+void take_network_file(PredictArguments& arguments) {
+  ChangeArguments& changes = arguments.changes;
+  if (!changes.cluster.empty()) arguments.change.cluster = changes.cluster.back();
+  if (!changes.from_cluster.empty()) arguments.change.cluster = changes.from_cluster;
+  changes.cluster.clear();
+  changes.from_cluster.clear();
+}
+
+Status run(PredictArguments arguments, Console& console) {
+  if (!arguments.change.job_file.empty()) take_network_file(arguments);
   const ChangeList changes = TRY(change_list(arguments.changes));
   if (!arguments.change.job_file.empty()) {
     if (!changes.empty() || !arguments.jitter.empty())
@@ -82,9 +92,7 @@ Status run(const PredictArguments& arguments, Console& console) {
   }
   if (!arguments.change.settings.empty())
     return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
-  if (!arguments.change.cluster.empty() || !arguments.change.ignore.empty())
-    return fail(ErrorKind::kUsage, "predict: {} goes with --job",
-                arguments.change.cluster.empty() ? "--ignore" : "--cluster");
+  if (!arguments.change.ignore.empty()) return fail(ErrorKind::kUsage, "predict: --ignore goes with --job");
   if (changes.empty() && arguments.jitter.empty())
     return fail(
         ErrorKind::kUsage,
@@ -115,7 +123,9 @@ Command predict_command() {
       "waiting follows by itself), group:REGEX, kernel:REGEX (GPU work that is no communication), op:REGEX "
       "(the kernels of an operator), op-cpu:REGEX (its CPU time), host (all CPU time but the profiler's own) or "
       "rank:N. Expressions match the whole name. With --job, the traced program is recovered, changed as --set says "
-      "(Megatron's argument names, data_parallel_size and num_microbatches), and lowered again.";
+      "(Megatron's argument names, data_parallel_size and num_microbatches), and lowered again; a cluster file then "
+      "tells "
+      "the network where the traces do not show it.";
   command.example = "lumos predict traces/ --scale comm:.*=0.5 --scale host=0.8";
   command.schema = {"lumos.predict.v1", kPredictSchema};
   command.options = {
@@ -127,13 +137,6 @@ Command predict_command() {
        {},
        Completion::kFile},
       {"--set", "NAME=VALUE", "Change the job; several at once", &arguments->change.settings},
-      {"--cluster",
-       "FILE",
-       "With --job: the network where the traces do not show it, a cluster file",
-       &arguments->change.cluster,
-       false,
-       {},
-       Completion::kFile},
       {"--ignore", "WHAT,WHAT", "With --job: do without shapes, collectives (their metadata) or annotations",
        &arguments->change.ignore},
       {"--out",
