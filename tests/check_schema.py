@@ -7,7 +7,7 @@ import sys
 
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 KNOWN = {"$schema", "$id", "$defs", "$ref", "title", "description", "type", "const", "enum", "required", "properties",
-         "additionalProperties", "items", "minimum", "maximum"}
+         "additionalProperties", "items", "minimum", "maximum", "exclusiveMinimum"}
 
 
 def has_type(value, name):
@@ -38,6 +38,8 @@ def check(value, schema, root, path):
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         if value < schema.get("minimum", value) or value > schema.get("maximum", value):
             yield f"{path}: {value} is out of range"
+        if "exclusiveMinimum" in schema and value <= schema["exclusiveMinimum"]:
+            yield f"{path}: {value} is not above {schema['exclusiveMinimum']}"
     if isinstance(value, dict):
         yield from check_object(value, schema, root, path)
     if isinstance(value, list) and "items" in schema:

@@ -1,15 +1,14 @@
 #include "lumos/cli/predict.h"
 
-#include <charconv>
 #include <memory>
 #include <utility>
 
 #include "lumos/cli/change_arguments.h"
+#include "lumos/cli/predict_changes.h"
 #include "lumos/cli/predict_job.h"
 #include "lumos/cli/predict_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/predict_result.h"
-#include "lumos/whatif/change.h"
 
 namespace lumos {
 
@@ -19,56 +18,10 @@ struct PredictArguments {
   ReadArguments read;
   ChangeArguments changes;
   JobChange change;
-  std::string jitter;
-  int64_t samples = 100;
-  int64_t seed = 1;
+  JitterArguments jitter;
+  std::string jitter_text;
   bool json = false;
 };
-
-/// What the traces cannot show, said beside the number.
-std::vector<std::string> warnings_of(const LinkedJob& job) {
-  std::vector<std::string> warnings;
-  const MatchCounts& counts = job.matches.counts;
-  if (counts.refused > 0) {
-    warnings.push_back(
-        fmt::format("{} communication kernels look matched by order but their ends disagree; they are "
-                    "not linked",
-                    counts.refused));
-  }
-  if (counts.alone > 0) {
-    warnings.push_back(
-        fmt::format("{} of {} communication kernels have members that are not traced; how long these "
-                    "are waited for follows the compute of the ranks that are",
-                    counts.alone, counts.kernels));
-  }
-  return warnings;
-}
-
-constexpr int64_t kMostSamples = 100'000;  // minutes even for a small job; more is a slip of the keyboard
-
-/// "fitted", or a standard deviation.
-Result<Spread> spread_of(const std::string& text, const LinkedJob& job) {
-  if (text == "fitted") return fit_spread(job);
-  double sigma = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), sigma);
-  if (error != std::errc() || end != text.data() + text.size() || !(sigma > 0 && sigma <= 1)) {
-    return fail(ErrorKind::kUsage, "--jitter must be fitted, or from 0 to 1, as in 0.05 for 5 %");
-  }
-  return uniform_spread(job.linked.graph, sigma);
-}
-
-Result<PredictOptions> predict_options(const PredictArguments& arguments, const LinkedJob& job) {
-  if (arguments.samples < 1 || arguments.samples > kMostSamples) {
-    return fail(ErrorKind::kUsage, "--samples must be from 1 to {}", kMostSamples);
-  }
-  PredictOptions options;
-  if (!arguments.jitter.empty()) options.spread = TRY(spread_of(arguments.jitter, job));
-  options.fitted = arguments.jitter == "fitted";
-  options.samples = static_cast<uint32_t>(arguments.samples);
-  options.seed = static_cast<uint64_t>(arguments.seed);
-  options.threads = static_cast<int>(arguments.read.threads);
-  return options;
-}
 
 /// A changed job asks the cluster file for the network that its traces do not show; it does not move there.
 void take_network_file(PredictArguments& arguments) {
@@ -82,8 +35,12 @@ void take_network_file(PredictArguments& arguments) {
 Status run(PredictArguments arguments, Console& console) {
   if (!arguments.change.job_file.empty()) take_network_file(arguments);
   const ChangeList changes = TRY(change_list(arguments.changes));
+  JitterArguments jitter = arguments.jitter;
+  jitter.threads = arguments.read.threads;
+  TRY_STATUS(set_jitter(jitter, arguments.jitter_text));
+  const PredictOptions options = TRY(predict_options(jitter));
   if (!arguments.change.job_file.empty()) {
-    if (!changes.empty() || !arguments.jitter.empty())
+    if (!changes.empty() || options.jitters())
       return fail(ErrorKind::kUsage, "predict: {} and --job answer different questions; give one of them",
                   changes.scales.empty() ? "changes of the graph" : "--scale");
     const PredictResult result = TRY(predict_job(arguments.read, arguments.change, console));
@@ -93,19 +50,13 @@ Status run(PredictArguments arguments, Console& console) {
   if (!arguments.change.settings.empty())
     return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
   if (!arguments.change.ignore.empty()) return fail(ErrorKind::kUsage, "predict: --ignore goes with --job");
-  if (changes.empty() && arguments.jitter.empty())
-    return fail(
-        ErrorKind::kUsage,
-        "predict: say what changes, as in --scale kernel:.*gemm.*=0.5, or --job job.toml --set data_parallel_size=8");
+  TRY_STATUS(check_something_changes(changes, options));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
-  const PredictOptions options = TRY(predict_options(arguments, job));
-  const ScaledGraph changed = TRY(apply_changes(job, changes));
-  if (!arguments.change.out.empty()) TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));
-  PredictResult result = predict_result(job.linked.graph, changed.graph, options);
-  for (const ScaleMatch& match : changed.matches) {
-    result.changes.push_back({match.text, match.tasks, match.time_ms, match.notes});
+  if (!arguments.change.out.empty()) {
+    const ScaledGraph changed = TRY(apply_changes(job, changes));
+    TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));
   }
-  for (std::string& warning : warnings_of(job)) result.warnings.push_back(std::move(warning));
+  const PredictResult result = TRY(predict_changes(job, changes, options));
   console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
   return {};
 }
@@ -149,9 +100,9 @@ Command predict_command() {
       {"--seeds", "N", "Simulations to average over, 8 by default", &arguments->change.seeds},
       {"--plain", "", "Leave out how waiting grows with more members, for comparison", &arguments->change.plain},
       {"--jitter", "SIGMA|fitted", "Let times vary by chance, 0.05 for 5 %, or as in the trace, and show p50 and p95",
-       &arguments->jitter},
-      {"--samples", "N", "Of the jitter, 100 by default", &arguments->samples},
-      {"--seed", "N", "Of the jitter, 1 by default", &arguments->seed},
+       &arguments->jitter_text},
+      {"--samples", "N", "Of the jitter, 100 by default", &arguments->jitter.samples},
+      {"--seed", "N", "Of the jitter, 1 by default", &arguments->jitter.seed},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_change_options(command, arguments->changes);

@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 
+#include "lumos/base/file.h"
 #include "lumos/base/progress.h"
 #include "lumos/cli/interrupt.h"
 #include "lumos/cli/search_question.h"
 #include "lumos/cli/search_schema.h"
+#include "lumos/report/search_page.h"
 #include "lumos/report/search_render.h"
 #include "lumos/search/results_file.h"
 
@@ -21,7 +23,7 @@ constexpr size_t kKeptPerSimulated = 4;
 
 struct SearchArguments {
   QuestionArguments question;
-  std::string results, shard;
+  std::string results, shard, report;
   int64_t top = 10, simulate = 10;
   double tokens = 0;
   bool exhaustive = false, progress = false, json = false;
@@ -134,9 +136,10 @@ Status run(const SearchArguments& arguments, Console& console) {
   std::optional<ResultsFile> file = TRY(open_results(arguments, shard, console));
   const SearchResult result = TRY(run_search(arguments, shard, question, configurations, file, console));
   if (file && result.complete) TRY_STATUS(file->finish());
-  const SearchAnswer answer{configurations,       result,         question.anchor.cluster,
+  const SearchAnswer answer{configurations,       result,         question.anchor,
                             question.enumeration, question.names, static_cast<size_t>(arguments.top),
                             arguments.tokens,     question.base,  question.base_ms};
+  if (!arguments.report.empty()) TRY_STATUS(write_file(arguments.report, search_page(answer)));
   console.print(arguments.json ? search_json(answer) + "\n" : search_text(answer));
   if (result.complete) return {};
   return fail(ErrorKind::kInterrupted, "interrupted{}", file ? "; the same command goes on from here" : "");
@@ -171,6 +174,13 @@ std::vector<Option> search_options(SearchArguments& arguments) {
       {"--top", "K", "How many of the shortest steps to list; 0 means all", &arguments.top},
       {"--simulate", "K", "How many of the best to simulate in full where there are traces; 0: estimates only",
        &arguments.simulate},
+      {"--report",
+       "FILE.html",
+       "Write a page with the front, the table of configurations and the best one beside the base",
+       &arguments.report,
+       false,
+       {},
+       Completion::kFile},
       {"--tokens", "N", "Cost a training run of so many tokens, such as 3e11", &arguments.tokens},
       {"--results",
        "FILE.jsonl",

@@ -6,6 +6,7 @@
 
 #include "lumos/base/json_writer.h"
 #include "lumos/report/text_table.h"
+#include "web_assets.h"
 
 namespace lumos {
 
@@ -49,6 +50,16 @@ std::string html_name(std::string_view name) {
   const std::string cut = cut_middle(name, kWidth);
   if (cut == name) return html_escape(name);
   return fmt::format("<span title=\"{}\">{}</span>", html_escape(name), html_escape(cut));
+}
+
+std::string html_head(const std::string& title) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      // A browser asks for an icon unless the page has one.
+      "<link rel=\"icon\" href=\"data:,\">\n<title>Lumos: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+      title, kReportCss);
 }
 
 std::string html_script_json(std::string_view json) {

@@ -24,6 +24,9 @@ std::string html_data(double value, std::string_view shown);
 /// JSON for inside of a script element, which a "<" could end in the wrong place.
 std::string html_script_json(std::string_view json);
 
+/// The beginning of a document up to the open body: encoding, title, style. It asks the network for nothing.
+std::string html_head(const std::string& title);
+
 /// A part of the page under its heading; `id` is what links lead to.
 std::string html_section(const char* id, const char* title, const std::string& body);
 

@@ -38,13 +38,7 @@ constexpr Part kParts[] = {{"steps", "Steps", step_times_section},
 
 std::string report_page(const PageInput& input) {
   const std::string title = html_escape(title_of(input));
-  std::string out = fmt::format(
-      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      // A browser asks for an icon unless the page has one.
-      "<link rel=\"icon\" href=\"data:,\">\n<title>Lumos: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
-      title, kReportCss);
+  std::string out = html_head(title);
   out += "<a class=\"skip\" href=\"#steps\">Skip to the results</a>\n<header><h1>Lumos</h1><p>" + title + "</p>\n";
   std::string links;
   std::string body;

@@ -100,13 +100,14 @@ JitterResult jitter_result(const ExecGraph& graph, const PredictOptions& options
   jitter.samples = options.samples;
   jitter.seed = options.seed;
   jitter.threads = options.threads;
+  const Spread spread = options.spread ? *options.spread : uniform_spread(graph, options.jitter_sigma);
   const auto step_ns = [&](const Timeline& run) { return 1e6 * simulated_step_ms(graph, run); };
-  const std::vector<double> steps = jittered_steps_ns(graph, step_ns, *options.spread, jitter);
+  const std::vector<double> steps = jittered_steps_ns(graph, step_ns, spread, jitter);
   JitterResult result;
-  result.fitted = options.fitted;
-  result.sigma = options.spread->kernel_sigma;
-  result.link_sigma = options.spread->link_sigma;
-  result.rank_sigma = options.spread->rank_sigma;
+  result.fitted = options.spread.has_value();
+  result.sigma = spread.kernel_sigma;
+  result.link_sigma = spread.link_sigma;
+  result.rank_sigma = spread.rank_sigma;
   result.samples = steps.size();
   result.seed = options.seed;
   for (double step : steps) result.mean_ms += step / 1e6 / static_cast<double>(steps.size());
@@ -167,7 +168,7 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const Pre
   result.base_run_ms = simulated_run_ms(base, base_timeline);
   result.predicted_run_ms = simulated_run_ms(changed, timeline);
   count_overlap_once(result);
-  if (options.spread) result.jitter = jitter_result(changed, options);
+  if (options.jitters()) result.jitter = jitter_result(changed, options);
   return result;
 }
 

@@ -80,11 +80,14 @@ struct PredictResult {
 };
 
 struct PredictOptions {
-  std::optional<Spread> spread;  ///< of the tasks, to draw samples from; none: no samples
-  bool fitted = false;           ///< it was fitted on the trace
+  double jitter_sigma = 0;       ///< 0: no samples, unless fitted
+  bool jitter_fitted = false;    ///< `spread` is that of the trace
+  std::optional<Spread> spread;  ///< of the tasks; else all vary by jitter_sigma
   uint32_t samples = 100;
   uint64_t seed = 1;
   int threads = 0;
+
+  bool jitters() const { return jitter_sigma > 0 || jitter_fitted; }
 };
 
 /// Simulates both graphs and compares. `changed` has the tasks of `base` in the same order, with other durations or

@@ -13,17 +13,6 @@ const Job& job_of(const SearchAnswer& answer, const Evaluated& evaluated) {
   return answer.configurations[evaluated.index].job;
 }
 
-/// "selective, sp, dist": what a split does not say.
-std::string options_text(const Job& job) {
-  std::string text;
-  const auto add = [&](std::string_view word) { text += (text.empty() ? "" : ",") + std::string(word); };
-  if (job.recompute_granularity == Recompute::kFull) add("full");
-  if (job.recompute_granularity == Recompute::kSelective) add("sel");
-  if (job.sequence_parallel) add("sp");
-  if (job.use_distributed_optimizer) add("do");
-  return text;
-}
-
 std::string large_number(double value) {
   if (value >= 1e7) return fmt::format("{:.3g}M", value / 1e6);
   return fmt::format("{:.0f}", value);
@@ -32,11 +21,6 @@ std::string large_number(double value) {
 /// What was only estimated is marked where the best were simulated.
 std::string step_text(const SearchAnswer& answer, const Outcome& outcome) {
   return (answer.result.simulated > 0 && !outcome.simulated ? "~" : "") + human_ms(outcome.step_ms);
-}
-
-std::string split_text(const Job& job) {
-  return fmt::format("{}x{}x{}", job.tensor_model_parallel_size, job.pipeline_model_parallel_size,
-                     job.data_parallel_size);
 }
 
 std::string percent_of(double part, double whole) { return fmt::format("{:.1f}", 100 * part / whole); }
@@ -104,9 +88,9 @@ std::string budget_text(const SearchAnswer& answer, const Outcome& best) {
   const double hours = gpu_hours(best, answer.tokens);
   std::string text = fmt::format("\n{:g} billion tokens with the best: {:.1f} days, {:.0f} GPU-hours",
                                  answer.tokens / 1e9, hours / static_cast<double>(best.num_gpus) / 24, hours);
-  if (answer.cluster.price_per_gpu_hour > 0) {
-    text += fmt::format(", {:.0f} at {:g} per GPU-hour", training_price(best, answer.tokens, answer.cluster),
-                        answer.cluster.price_per_gpu_hour);
+  if (answer.anchor.cluster.price_per_gpu_hour > 0) {
+    text += fmt::format(", {:.0f} at {:g} per GPU-hour", training_price(best, answer.tokens, answer.anchor.cluster),
+                        answer.anchor.cluster.price_per_gpu_hour);
   }
   return text + "\n";
 }
@@ -134,8 +118,8 @@ void write_configuration(JsonWriter& json, const SearchAnswer& answer, size_t i,
   if (configuration.line > 0) json.member("line", configuration.line);
   if (answer.tokens > 0) {
     json.key("gpu_hours").value(gpu_hours(evaluated.outcome, answer.tokens), 1);
-    if (answer.cluster.price_per_gpu_hour > 0) {
-      json.key("price").value(training_price(evaluated.outcome, answer.tokens, answer.cluster), 2);
+    if (answer.anchor.cluster.price_per_gpu_hour > 0) {
+      json.key("price").value(training_price(evaluated.outcome, answer.tokens, answer.anchor.cluster), 2);
     }
   }
   // The figures are those of the results file, to the last digit.
@@ -143,6 +127,21 @@ void write_configuration(JsonWriter& json, const SearchAnswer& answer, size_t i,
 }
 
 }  // namespace
+
+std::string split_text(const Job& job) {
+  return fmt::format("{}x{}x{}", job.tensor_model_parallel_size, job.pipeline_model_parallel_size,
+                     job.data_parallel_size);
+}
+
+std::string options_text(const Job& job) {
+  std::string text;
+  const auto add = [&](std::string_view word) { text += (text.empty() ? "" : ",") + std::string(word); };
+  if (job.recompute_granularity == Recompute::kFull) add("full");
+  if (job.recompute_granularity == Recompute::kSelective) add("sel");
+  if (job.sequence_parallel) add("sp");
+  if (job.use_distributed_optimizer) add("do");
+  return text;
+}
 
 std::string search_text(const SearchAnswer& answer) {
   std::string text = counts_text(answer);

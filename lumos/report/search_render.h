@@ -15,7 +15,7 @@ namespace lumos {
 struct SearchAnswer {
   const std::vector<Configuration>& configurations;
   const SearchResult& result;
-  const Cluster& cluster;
+  const Anchor& anchor;
   const Enumeration& enumeration;  ///< its jobs are not read
   std::vector<std::string> names;  ///< settings to show of each configuration
   size_t top = 10;                 ///< 0: all
@@ -26,6 +26,12 @@ struct SearchAnswer {
 
 /// The best configurations and the front, 80 columns.
 std::string search_text(const SearchAnswer& answer);
+
+/// "2x2x8": tensor, pipeline and data parallel sizes.
+std::string split_text(const Job& job);
+
+/// "sel,sp,do": recomputation, sequence parallelism and distributed optimizer, which a split does not say.
+std::string options_text(const Job& job);
 
 /// One object, schema lumos.search.v1.
 std::string search_json(const SearchAnswer& answer);

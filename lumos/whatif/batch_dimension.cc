@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string_view>
 
 #include "lumos/whatif/launching_operator.h"
@@ -11,17 +10,26 @@ namespace lumos {
 
 namespace {
 
+constexpr int kUsualFirst = -1;  // the first extent of data is usually the batch, or what it is flattened to
+constexpr int kAnyFirst = -2;    // it may be anything: a product is also made of transposed operands
+
 /// Operators whose arguments are known by position. Bits of masks are argument numbers.
 struct Signature {
-  std::string_view name;    ///< after "aten::" and the libraries' prefixes
-  uint32_t data = 0;        ///< arguments that are activations
-  uint32_t parameters = 0;  ///< arguments that are parameters or their statistics
-  int batch_of = -1;        ///< the argument whose first extent is the batch by definition
+  std::string_view name;       ///< after "aten::" and the libraries' prefixes
+  uint32_t data = 0;           ///< arguments that are activations
+  uint32_t parameters = 0;     ///< arguments that are parameters or their statistics
+  int batch_of = kUsualFirst;  ///< the argument whose first extent is the batch by definition, or one of the above
 };
+
+constexpr size_t kMostExtents = 5;  // of images in time; more would be too many products
 
 constexpr uint32_t bit(uint32_t argument) { return 1u << argument; }
 
-constexpr std::array<Signature, 19> kSignatures = {{
+constexpr std::array<Signature, 23> kSignatures = {{
+    {"mm", bit(0), 0, kAnyFirst},
+    {"matmul", bit(0), 0, kAnyFirst},
+    {"bmm", bit(0) | bit(1), 0, kAnyFirst},
+    {"baddbmm", bit(1) | bit(2), 0, kAnyFirst},
     {"linear", bit(0), bit(1) | bit(2)},
     {"addmm", bit(1), bit(0) | bit(2)},
     {"conv1d", bit(0), bit(1) | bit(2), 0},
@@ -77,29 +85,27 @@ int64_t heaviest(const std::map<int64_t, int64_t>& votes) {
   return best;
 }
 
-}  // namespace
-
-BatchDimension::BatchDimension(const EventTable& table, const Nesting& nested, const ShapeTable& shapes,
-                               const std::vector<std::pair<uint32_t, int64_t>>& launches, int64_t size)
-    : table_(table), nested_(nested), shapes_(shapes), size_(size) {
-  learn(launches);
-  for (const auto& [row, weight] : launches) {
-    const uint32_t op = first_around(nested_, row, [&](uint32_t r) { return shapes_.recorded(r); });
-    if (op == kNoIndex) continue;
-    for (const TensorShape& tensor : shapes_.of_row(op)) {
-      if (holds(tensor) && !is_parameter(op, tensor)) activation_elements_.insert(tensor.elements());
+/// A tensor is flattened to rows of its last extent, or of its channels: the batch times any of the others.
+void add_products(const std::vector<int64_t>& dims, std::set<int64_t>& extents) {
+  const size_t others = std::min<size_t>(dims.size() - 1, kMostExtents);
+  for (size_t chosen = 0; chosen < size_t{1} << others; ++chosen) {
+    int64_t product = dims.front();
+    for (size_t i = 0; i < others; ++i) {
+      if ((chosen >> i & 1u) != 0) product *= dims[i + 1];
     }
+    extents.insert(product);
   }
 }
 
-void BatchDimension::learn(const std::vector<std::pair<uint32_t, int64_t>>& launches) {
-  std::map<int64_t, int64_t> by_definition, of_linear;
-  std::map<int64_t, std::set<std::vector<int64_t>>> shapes_with;  // tensors by their first extent
-  for (const auto& [row, weight] : launches) {
-    for (uint32_t at = row; at != kNoIndex; at = nested_.parent[at]) {
-      const Signature* signature = signature_of(table_.name_of(at));
-      if (signature == nullptr || !shapes_.recorded(at)) continue;
-      const std::vector<TensorShape>& tensors = shapes_.of_row(at);
+}  // namespace
+
+void BatchEvidence::add(const EventTable& table, const Nesting& nested, const ShapeTable& shapes,
+                        const std::vector<LaunchWeight>& launches) {
+  for (const LaunchWeight& launch : launches) {
+    for (uint32_t at = launch.row; at != kNoIndex; at = nested.parent[at]) {
+      const Signature* signature = signature_of(table.name_of(at));
+      if (signature == nullptr || !shapes.recorded(at)) continue;
+      const std::vector<TensorShape>& tensors = shapes.of_row(at);
       for (const TensorShape& tensor : tensors) {
         if (in_mask(signature->parameters, tensor.argument)) {
           parameters_.insert(tensor.dims);
@@ -108,36 +114,45 @@ void BatchDimension::learn(const std::vector<std::pair<uint32_t, int64_t>>& laun
         if (!in_mask(signature->data, tensor.argument)) continue;
         data_.insert(tensor.dims);
         if (tensor.dims.size() < 2) continue;
-        shapes_with[tensor.dims.front()].insert(tensor.dims);
-        of_linear[tensor.dims.front()] += weight;
+        if (signature->batch_of == kAnyFirst) continue;
+        data_by_first_[tensor.dims.front()].insert(tensor.dims);
+        of_linear_[tensor.dims.front()] += launch.weight_ns;
       }
       const TensorShape* definition = tensor_of(tensors, signature->batch_of);
-      if (definition != nullptr && definition->dims.size() >= 2) by_definition[definition->dims.front()] += weight;
+      if (definition != nullptr && definition->dims.size() >= 2) {
+        by_definition_[definition->dims.front()] += launch.weight_ns;
+      }
     }
   }
-  if (size_ <= 0) size_ = heaviest(by_definition.empty() ? of_linear : by_definition);
-  if (size_ <= 0) return;
-  extents_.insert(size_);
-  for (const std::vector<int64_t>& dims : shapes_with[size_]) add_products(dims);
+}
+
+int64_t BatchEvidence::batch_size() const { return heaviest(by_definition_.empty() ? of_linear_ : by_definition_); }
+
+std::set<int64_t> BatchEvidence::extents(int64_t size) const {
+  std::set<int64_t> extents = {size};
+  if (const auto found = data_by_first_.find(size); found != data_by_first_.end()) {
+    for (const std::vector<int64_t>& dims : found->second) add_products(dims, extents);
+  }
   // Sequence-first layouts have the batch behind: [sequence, batch, width].
-  for (const auto& [first, all] : shapes_with) {
+  for (const auto& [first, all] : data_by_first_) {
     for (const std::vector<int64_t>& dims : all) {
-      if (dims.size() == 3 && dims[1] == size_) extents_.insert(dims[0] * size_);
+      if (dims.size() == 3 && dims[1] == size) extents.insert(dims[0] * size);
     }
   }
   // A batch of one is an extent of everything; only what it is flattened with tells.
-  if (size_ == 1 && extents_.size() > 1) extents_.erase(1);
+  if (size == 1 && extents.size() > 1) extents.erase(1);
+  return extents;
 }
 
-/// A tensor is flattened to rows of its last extent, or of its channels: the batch times any of the others.
-void BatchDimension::add_products(const std::vector<int64_t>& dims) {
-  const size_t others = std::min<size_t>(dims.size() - 1, 5);
-  for (size_t chosen = 0; chosen < size_t{1} << others; ++chosen) {
-    int64_t product = dims.front();
-    for (size_t i = 0; i < others; ++i) {
-      if ((chosen >> i & 1u) != 0) product *= dims[i + 1];
+BatchDimension::BatchDimension(const EventTable& table, const Nesting& nested, const ShapeTable& shapes,
+                               const std::vector<LaunchWeight>& launches, const BatchEvidence& evidence, int64_t size)
+    : table_(table), nested_(nested), shapes_(shapes), evidence_(evidence), extents_(evidence.extents(size)) {
+  for (const LaunchWeight& launch : launches) {
+    const uint32_t op = first_around(nested_, launch.row, [&](uint32_t r) { return shapes_.recorded(r); });
+    if (op == kNoIndex) continue;
+    for (const TensorShape& tensor : shapes_.of_row(op)) {
+      if (holds(tensor) && !is_parameter(op, tensor)) activation_elements_.insert(tensor.elements());
     }
-    extents_.insert(product);
   }
 }
 
@@ -163,18 +178,21 @@ bool BatchDimension::is_parameter(uint32_t row, const TensorShape& tensor) const
     }
     if (as_data != as_parameter) return as_parameter;
   }
-  return parameters_.contains(tensor.dims) && !data_.contains(tensor.dims);
+  return evidence_.only_parameters_have(tensor.dims);
 }
 
-/// A[m, k] B[k, n] whose k holds the batch and whose m and n do not.
+/// A product A[m, k] B[k, n] whose k holds the batch while m and n do not; or of operators of other names, as fused
+/// weight gradients are, A[k, m] B[k, n].
 bool BatchDimension::sums(uint32_t row) const {
   const std::string_view name = table_.name_of(row);
-  if (name != "aten::mm" && name != "aten::addmm") return false;
-  const int first = name == "aten::mm" ? 0 : 1;
+  const bool product = name == "aten::mm" || name == "aten::addmm";
+  const int first = name == "aten::addmm" ? 1 : 0;
   const TensorShape* a = tensor_of(shapes_.of_row(row), first);
   const TensorShape* b = tensor_of(shapes_.of_row(row), first + 1);
   if (a == nullptr || b == nullptr || a->dims.size() != 2 || b->dims.size() != 2) return false;
-  return extents_.contains(a->dims[1]) && !extents_.contains(a->dims[0]) && !extents_.contains(b->dims[1]);
+  const auto holds_batch = [&](int64_t extent) { return extents_.contains(extent); };
+  if (product) return holds_batch(a->dims[1]) && !holds_batch(a->dims[0]) && !holds_batch(b->dims[1]);
+  return holds_batch(a->dims[0]) && a->dims[0] == b->dims[0] && !holds_batch(a->dims[1]) && !holds_batch(b->dims[1]);
 }
 
 BatchUse BatchDimension::use_of(uint32_t launching_row) const {
@@ -183,7 +201,7 @@ BatchUse BatchDimension::use_of(uint32_t launching_row) const {
     if (is_optimizer(table_.name_of(at))) return BatchUse::kNone;
     if (op == kNoIndex && shapes_.recorded(at)) op = at;
   }
-  if (op == kNoIndex || size_ <= 0) return BatchUse::kUnknown;
+  if (op == kNoIndex) return BatchUse::kUnknown;
   for (const TensorShape& tensor : shapes_.of_row(op)) {
     if (holds(tensor) && !is_parameter(op, tensor)) return sums(op) ? BatchUse::kSums : BatchUse::kHolds;
   }

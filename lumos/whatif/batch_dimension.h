@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "lumos/trace/event_table.h"
@@ -21,16 +21,43 @@ enum class BatchUse : uint8_t {
   kUnknown,  ///< no shapes were recorded
 };
 
+/// A call that launches, and the GPU time that it launches.
+struct LaunchWeight {
+  uint32_t row = 0;
+  int64_t weight_ns = 0;
+};
+
+/// What operators of known signature say about batch and parameters, of one rank or of all together: a pipeline's later
+/// stages have no embedding, but work on the same samples.
+class BatchEvidence {
+ public:
+  void add(const EventTable& table, const Nesting& nested, const ShapeTable& shapes,
+           const std::vector<LaunchWeight>& launches);
+
+  /// Convolutions, batch norms, embeddings and fused attention say it by definition; else it is the usual first extent
+  /// of what linear layers read. 0: nothing says it.
+  int64_t batch_size() const;
+
+  /// The batch of `size`, alone and flattened with what lies beside it.
+  std::set<int64_t> extents(int64_t size) const;
+
+  bool only_parameters_have(const std::vector<int64_t>& dims) const {
+    return parameters_.contains(dims) && !data_.contains(dims);
+  }
+
+ private:
+  std::map<int64_t, int64_t> by_definition_, of_linear_;             ///< weight by first extent
+  std::map<int64_t, std::set<std::vector<int64_t>>> data_by_first_;  ///< shapes of data by their first extent
+  std::set<std::vector<int64_t>> parameters_;                        ///< as stored and transposed
+  std::set<std::vector<int64_t>> data_;
+};
+
+/// Which operators of a rank work on the batch.
 class BatchDimension {
  public:
-  /// Finds the batch among the operators around `launches`, each with the weight of its GPU time. Convolutions, batch
-  /// norms, embeddings and fused attention say it by definition; else it is the usual first extent of what linear
-  /// layers read. `size` > 0 says what it is instead. All references must outlive this.
+  /// All references must outlive this. `size` is at least 1.
   BatchDimension(const EventTable& table, const Nesting& nested, const ShapeTable& shapes,
-                 const std::vector<std::pair<uint32_t, int64_t>>& launches, int64_t size);
-
-  /// 0: not found.
-  int64_t size() const { return size_; }
+                 const std::vector<LaunchWeight>& launches, const BatchEvidence& evidence, int64_t size);
 
   /// Whether the operator around a launching call works on the batch.
   BatchUse use_of(uint32_t launching_row) const;
@@ -39,8 +66,6 @@ class BatchDimension {
   bool moves_activations(int64_t elements) const { return activation_elements_.contains(elements); }
 
  private:
-  void learn(const std::vector<std::pair<uint32_t, int64_t>>& launches);
-  void add_products(const std::vector<int64_t>& dims);
   bool holds(const TensorShape& tensor) const;
   bool sums(uint32_t row) const;
   bool is_parameter(uint32_t row, const TensorShape& tensor) const;
@@ -48,10 +73,8 @@ class BatchDimension {
   const EventTable& table_;
   const Nesting& nested_;
   const ShapeTable& shapes_;
-  int64_t size_ = 0;
-  std::set<int64_t> extents_;                  ///< the batch, alone and flattened with what lies beside it
-  std::set<std::vector<int64_t>> parameters_;  ///< shapes of parameters, as stored and transposed
-  std::set<std::vector<int64_t>> data_;        ///< shapes that operators of known signature take as data
+  const BatchEvidence& evidence_;
+  std::set<int64_t> extents_;
   std::set<int64_t> activation_elements_;
 };
 

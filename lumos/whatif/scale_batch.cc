@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "lumos/model/grown_kernel.h"
 #include "lumos/model/known_gpus.h"
@@ -49,39 +50,49 @@ class BatchScaler {
       : job_(job), graph_(job.linked.graph), scale_(scale), out_(graph_.size()) {}
 
   Result<Retiming> run() {
-    for (size_t r = 0; r < graph_.ranks.size(); ++r) scale_rank(r);
-    if (sizes_.empty()) {
+    for (const RankTasks& rank : graph_.ranks) views_.push_back(std::make_unique<RankView>(graph_, rank));
+    for (const auto& view : views_) evidence_.add(view->table, view->nested, view->shapes, view->launches);
+    size_ = scale_.batch_size > 0 ? scale_.batch_size : evidence_.batch_size();
+    if (size_ <= 0) {
       return fail(ErrorKind::kUsage,
                   "--scale-batch {}: no batch was found in the operators' shapes; record_shapes=True records them, or "
                   "say --batch-size N",
                   scale_.factor);
     }
+    for (size_t r = 0; r < graph_.ranks.size(); ++r) scale_rank(r);
     add_notes();
     return std::move(out_);
   }
 
  private:
+  /// What is looked up in a rank's table.
+  struct RankView {
+    RankView(const ExecGraph& graph, const RankTasks& rank)
+        : table(*rank.table), nested(nesting(table)), shapes(table), launched_by(launching_rows(graph, rank)) {
+      for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+        const uint32_t row = launched_by[task - rank.first_task];
+        if (row != kNoIndex && is_compute_task(graph.kind[task])) launches.push_back({row, graph.duration_ns[task]});
+      }
+    }
+
+    const EventTable& table;
+    const Nesting nested;
+    const ShapeTable shapes;
+    const std::vector<uint32_t> launched_by;
+    std::vector<LaunchWeight> launches;
+  };
+
   void scale_rank(size_t r) {
     const RankTasks& rank = graph_.ranks[r];
-    const EventTable& table = *rank.table;
-    const Nesting nested = nesting(table);
-    const ShapeTable shapes(table);
-    const std::vector<uint32_t> launched_by = launching_rows(graph_, rank);
-    std::vector<std::pair<uint32_t, int64_t>> launches;
-    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-      const uint32_t row = launched_by[task - rank.first_task];
-      if (row != kNoIndex && is_compute_task(graph_.kind[task])) launches.emplace_back(row, graph_.duration_ns[task]);
-    }
-    const BatchDimension batch(table, nested, shapes, launches, scale_.batch_size);
-    if (batch.size() <= 0) return;
-    ++sizes_[batch.size()];
+    const RankView& view = *views_[r];
+    const BatchDimension batch(view.table, view.nested, view.shapes, view.launches, evidence_, size_);
     const KernelFloors floors(graph_, rank);
     floors_ns_ += floors.usual_ns();
     for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
       if (!is_compute_task(graph_.kind[task]) || graph_.event[task] == kNoIndex) continue;
-      const uint32_t launch = launched_by[task - rank.first_task];
-      const auto product = [&] { return product_around(table, nested, shapes, launch); };
-      scale_task(table, task, batch.use_of(launch), floors, product);
+      const uint32_t launch = view.launched_by[task - rank.first_task];
+      const auto product = [&] { return product_around(view.table, view.nested, view.shapes, launch); };
+      scale_task(view.table, task, batch.use_of(launch), floors, product);
     }
     scale_transfers(r, batch);
   }
@@ -106,7 +117,7 @@ class BatchScaler {
     kernel.full_waves = kernel.in_rounds ? 1 : kSmallWaves;
     const bool tell = graph_.kind[task] == TaskKind::kKernel && blocks_tell(family);
     kernel.waves = tell ? kernel_waves(table, row, kernel.in_rounds) : 0;
-    const bool sums = use == BatchUse::kSums;
+    const bool sums = use == BatchUse::kSums && kernel.in_rounds;
     double work = scale_.factor;
     // Where blocks do not tell, as of a crew that shares the tiles, the model of the product does.
     if (kernel.in_rounds && kernel.waves <= 0) work = work_ratio(table, product(), sums);
@@ -142,12 +153,8 @@ class BatchScaler {
   }
 
   void add_notes() {
-    std::string sizes;
-    for (const auto& [size, ranks] : sizes_) {
-      sizes += fmt::format("{}{} ({} of {} ranks)", sizes.empty() ? "" : ", ", size, ranks, graph_.ranks.size());
-    }
     const double floor_us = static_cast<double>(floors_ns_) / static_cast<double>(graph_.ranks.size()) / 1e3;
-    out_.notes.push_back(fmt::format("batch {}{}; of each kernel {:.1f} us are fixed", sizes,
+    out_.notes.push_back(fmt::format("batch {}{}; of each kernel {:.1f} us are fixed", size_,
                                      scale_.batch_size > 0 ? " as said" : "", floor_us));
     if (unknown_ > 0) {
       out_.notes.push_back(
@@ -161,7 +168,9 @@ class BatchScaler {
   const ExecGraph& graph_;
   const BatchScale& scale_;
   Retiming out_;
-  std::map<int64_t, size_t> sizes_;
+  std::vector<std::unique_ptr<RankView>> views_;
+  BatchEvidence evidence_;
+  int64_t size_ = 0;
   std::vector<int64_t> latency_ns_;
   int64_t floors_ns_ = 0;
   uint64_t unknown_ = 0;

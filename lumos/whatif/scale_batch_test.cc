@@ -53,8 +53,11 @@ TEST(BatchDimension, ConvolutionsAndEmbeddingsSayIt) {
   const EventTable& table = ops.finish();
   const Nesting nested = nesting(table);
   const ShapeTable shapes(table);
-  const BatchDimension batch(table, nested, shapes, {{conv, 100}, {flat, 500}, {constant, 1}}, 0);
-  EXPECT_EQ(batch.size(), 64);
+  const std::vector<LaunchWeight> launches = {{conv, 100}, {flat, 500}, {constant, 1}};
+  BatchEvidence evidence;
+  evidence.add(table, nested, shapes, launches);
+  EXPECT_EQ(evidence.batch_size(), 64);
+  const BatchDimension batch(table, nested, shapes, launches, evidence, 64);
   EXPECT_EQ(batch.use_of(conv), BatchUse::kHolds);
   EXPECT_EQ(batch.use_of(flat), BatchUse::kHolds);
   EXPECT_EQ(batch.use_of(constant), BatchUse::kNone);
@@ -70,8 +73,11 @@ TEST(BatchDimension, CopiesOfParametersDoNotHoldItEvenWhenTheyAreAsLarge) {
   const EventTable& table = ops.finish();
   const Nesting nested = nesting(table);
   const ShapeTable shapes(table);
-  const BatchDimension batch(table, nested, shapes, {{input, 1}, {weight, 1}, {bias, 1}, {step, 1}}, 0);
-  EXPECT_EQ(batch.size(), 32);
+  const std::vector<LaunchWeight> launches = {{input, 1}, {weight, 1}, {bias, 1}, {step, 1}};
+  BatchEvidence evidence;
+  evidence.add(table, nested, shapes, launches);
+  EXPECT_EQ(evidence.batch_size(), 32);
+  const BatchDimension batch(table, nested, shapes, launches, evidence, 32);
   EXPECT_EQ(batch.use_of(input), BatchUse::kHolds);
   EXPECT_EQ(batch.use_of(weight), BatchUse::kNone);
   EXPECT_EQ(batch.use_of(bias), BatchUse::kNone);
@@ -86,9 +92,33 @@ TEST(BatchDimension, AWeightsGradientSumsOverIt) {
   const EventTable& table = ops.finish();
   const Nesting nested = nesting(table);
   const ShapeTable shapes(table);
-  const BatchDimension batch(table, nested, shapes, {{forward, 1}, {weight, 1}, {input, 1}}, 0);
+  const std::vector<LaunchWeight> launches = {{forward, 1}, {weight, 1}, {input, 1}};
+  BatchEvidence evidence;
+  evidence.add(table, nested, shapes, launches);
+  const BatchDimension batch(table, nested, shapes, launches, evidence, evidence.batch_size());
   EXPECT_EQ(batch.use_of(weight), BatchUse::kSums);
   EXPECT_EQ(batch.use_of(input), BatchUse::kHolds);
+}
+
+TEST(BatchDimension, StagesWithoutAnEmbeddingLearnFromThoseThatHaveOne) {
+  Operators first_stage, last_stage;
+  const uint32_t lookup = first_stage.add("aten::embedding", "[[50000, 768], [4, 512], [], [], []]");
+  const uint32_t norm = last_stage.add("Norm", "[[512, 4, 768], [768], [768]]");
+  const uint32_t product = last_stage.add("aten::mm", "[[2048, 768], [768, 768]]");
+  const EventTable& first = first_stage.finish();
+  const EventTable& last = last_stage.finish();
+  const Nesting first_nested = nesting(first), last_nested = nesting(last);
+  const ShapeTable first_shapes(first), last_shapes(last);
+  const std::vector<LaunchWeight> launches = {{norm, 1}, {product, 1}};
+  BatchEvidence evidence;
+  evidence.add(first, first_nested, first_shapes, {{lookup, 1}});
+  evidence.add(last, last_nested, last_shapes, launches);
+  EXPECT_EQ(evidence.batch_size(), 4);
+  const BatchDimension batch(last, last_nested, last_shapes, launches, evidence, 4);
+  EXPECT_EQ(batch.use_of(norm), BatchUse::kHolds);
+  EXPECT_EQ(batch.use_of(product), BatchUse::kHolds);
+  EXPECT_TRUE(batch.moves_activations(512 * 4 * 768));
+  EXPECT_FALSE(batch.moves_activations(768 * 768));
 }
 
 TEST(ScaleBatch, TracesWithoutShapesAreRefused) {
