@@ -48,6 +48,7 @@ dist:
 accuracy: build
 	@scripts/accuracy $(BUILD)/lumos
 	@scripts/accuracy-models $(BUILD)/lumos
+	@scripts/accuracy-program $(BUILD)/lumos
 	@scripts/accuracy-search $(BUILD)/lumos
 	@scripts/score-dependencies $(BUILD)/lumos
 	@scripts/accuracy-link --lumos $(BUILD)/lumos

@@ -91,7 +91,8 @@ std::string command_help(const Command& command) {
   append_wrapped(out, command.description, 0, 0);
   if (!command.options.empty()) out += "\n";
   for (const Option& option : command.options) append_row(out, signature(option), option.help, kOptionColumn);
-  if (!command.schema.name.empty()) out += fmt::format("\nJSON schema: {}\n", command.schema.name);
+  for (const Schema& schema : {command.schema, command.other_schema})
+    if (!schema.name.empty()) out += fmt::format("\nJSON schema: {}\n", schema.name);
   if (!command.example.empty()) out += fmt::format("\nexample:\n  {}\n", command.example);
   return out;
 }

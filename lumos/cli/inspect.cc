@@ -6,6 +6,7 @@
 
 #include "lumos/base/parallel.h"
 #include "lumos/cli/inspect_schema.h"
+#include "lumos/cli/program_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/graph/build.h"
 #include "lumos/graph/join.h"
@@ -15,6 +16,7 @@
 #include "lumos/report/inventory_render.h"
 #include "lumos/report/program_list.h"
 #include "lumos/report/unexplained_list.h"
+#include "lumos/trace/ignore.h"
 
 namespace lumos {
 
@@ -27,6 +29,7 @@ struct InspectArguments {
   bool unexplained = false;
   bool program = false;
   std::string job_file;
+  std::string ignore;
 };
 
 // What --unexplained lists of each rank.
@@ -86,7 +89,9 @@ Status run(const InspectArguments& arguments, Console& console) {
   if (arguments.dependencies && arguments.unexplained) {
     return fail(ErrorKind::kUsage, "--dependencies and --unexplained are two questions; ask one at a time");
   }
+  const IgnoredMetadata ignored = TRY(parse_ignored(arguments.ignore));
   TraceSet set = TRY(read_for(arguments.read, console));
+  for (EventTable& table : set.tables) ignore_metadata(table, ignored);
   if (arguments.program) return run_program(arguments, std::move(set), console);
   if (arguments.dependencies || arguments.unexplained) return run_inside(arguments, std::move(set), console);
   std::vector<Inspection> inspections(set.tables.size());
@@ -113,6 +118,7 @@ Command inspect_command() {
       "results, with how to record it next time.";
   command.example = "lumos inspect traces/rank0.json.gz";
   command.schema = {"lumos.inspect.v1", kInspectSchema};
+  command.other_schema = {"lumos.program.v1", kProgramSchema};
   command.options = {
       {"--dependencies", "", "List what each stream waits for on other streams, how that is known and how sure it is",
        &arguments->dependencies},
@@ -127,6 +133,7 @@ Command inspect_command() {
        false,
        {},
        Completion::kFile},
+      {"--ignore", "WHAT,WHAT", "Do without shapes, collectives (their metadata) or annotations", &arguments->ignore},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_read_options(command, arguments->read);

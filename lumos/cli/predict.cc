@@ -23,7 +23,17 @@ struct PredictArguments {
   bool json = false;
 };
 
-Status run(const PredictArguments& arguments, Console& console) {
+/// A changed job asks the cluster file for the network that its traces do not show; it does not move there.
+void take_network_file(PredictArguments& arguments) {
+  ChangeArguments& changes = arguments.changes;
+  if (!changes.cluster.empty()) arguments.change.cluster = changes.cluster.back();
+  if (!changes.from_cluster.empty()) arguments.change.cluster = changes.from_cluster;
+  changes.cluster.clear();
+  changes.from_cluster.clear();
+}
+
+Status run(PredictArguments arguments, Console& console) {
+  if (!arguments.change.job_file.empty()) take_network_file(arguments);
   const ChangeList changes = TRY(change_list(arguments.changes));
   JitterArguments jitter = arguments.jitter;
   jitter.threads = arguments.read.threads;
@@ -39,8 +49,13 @@ Status run(const PredictArguments& arguments, Console& console) {
   }
   if (!arguments.change.settings.empty())
     return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
+  if (!arguments.change.ignore.empty()) return fail(ErrorKind::kUsage, "predict: --ignore goes with --job");
   TRY_STATUS(check_something_changes(changes, options));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  if (!arguments.change.out.empty()) {
+    const ScaledGraph changed = TRY(apply_changes(job, changes));
+    TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));
+  }
   const PredictResult result = TRY(predict_changes(job, changes, options));
   console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
   return {};
@@ -59,7 +74,9 @@ Command predict_command() {
       "waiting follows by itself), group:REGEX, kernel:REGEX (GPU work that is no communication), op:REGEX "
       "(the kernels of an operator), op-cpu:REGEX (its CPU time), host (all CPU time but the profiler's own) or "
       "rank:N. Expressions match the whole name. With --job, the traced program is recovered, changed as --set says "
-      "(Megatron's argument names, data_parallel_size and num_microbatches), and lowered again.";
+      "(Megatron's argument names, data_parallel_size and num_microbatches), and lowered again; a cluster file then "
+      "tells "
+      "the network where the traces do not show it.";
   command.example = "lumos predict traces/ --scale comm:.*=0.5 --scale host=0.8";
   command.schema = {"lumos.predict.v1", kPredictSchema};
   command.options = {
@@ -71,6 +88,15 @@ Command predict_command() {
        {},
        Completion::kFile},
       {"--set", "NAME=VALUE", "Change the job; several at once", &arguments->change.settings},
+      {"--ignore", "WHAT,WHAT", "With --job: do without shapes, collectives (their metadata) or annotations",
+       &arguments->change.ignore},
+      {"--out",
+       "FILE.json.gz",
+       "Write the predicted step as a trace for Perfetto; one file per rank, FILE-rankN, if there are several",
+       &arguments->change.out,
+       false,
+       {},
+       Completion::kFile},
       {"--seeds", "N", "Simulations to average over, 8 by default", &arguments->change.seeds},
       {"--plain", "", "Leave out how waiting grows with more members, for comparison", &arguments->change.plain},
       {"--jitter", "SIGMA|fitted", "Let times vary by chance, 0.05 for 5 %, or as in the trace, and show p50 and p95",

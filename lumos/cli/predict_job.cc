@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "lumos/base/parallel.h"
-#include "lumos/graph/build.h"
+#include "lumos/cli/traced_job.h"
 #include "lumos/graph/job.h"
 #include "lumos/model/job_file.h"
 #include "lumos/program/predict.h"
+#include "lumos/report/trace_files.h"
+#include "lumos/trace/ignore.h"
 #include "lumos/whatif/host_layers.h"
 
 namespace lumos {
@@ -33,21 +34,6 @@ BreakdownMs breakdown_of(const StepFigures& figures) {
   breakdown.exposed_comm = figures.exposed_comm_ms;
   breakdown.other = figures.other_ms;
   return breakdown;
-}
-
-/// What the traces say about the job must agree with its file.
-Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& file) {
-  for (const EventTable& table : tables) {
-    if (table.info.world_size > 0 && table.info.world_size != job.world_size) {
-      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} says {}", file, job.world_size, table.info.file,
-                  table.info.world_size);
-    }
-    if (table.info.rank >= job.world_size) {
-      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} is of rank {}", file, job.world_size,
-                  table.info.file, table.info.rank);
-    }
-  }
-  return {};
 }
 
 bool has_gpu_work(const EventTable& table) {
@@ -80,7 +66,9 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   const Job target = TRY(change_job(base.job, settings));
   if (change.seeds < 1) return fail(ErrorKind::kUsage, "predict: --seeds {}: at least one", change.seeds);
 
+  const IgnoredMetadata ignored = TRY(parse_ignored(change.ignore));
   TraceSet set = TRY(read_for(read, console));
+  for (EventTable& table : set.tables) ignore_metadata(table, ignored);
   TRY_STATUS(check_job_against_traces(base.job, set.tables, change.job_file));
   const int threads = static_cast<int>(read.threads);
   if (std::none_of(set.tables.begin(), set.tables.end(), has_gpu_work)) {
@@ -90,15 +78,15 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
     result.job = job_figures(target, result.predicted_ms, "");
     return result;
   }
-  std::vector<ExecGraph> graphs(set.tables.size());
-  parallel_for(graphs.size(), threads, [&](size_t i) {
-    graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(set.tables[i])), BuildOptions{});
-  });
-  const Recovery recovery = TRY(recover_job(graphs, base.job, default_network()));
+  const Network network =
+      change.cluster.empty() ? default_network() : network_of(TRY(read_cluster_file(change.cluster)));
+  const Recovery recovery = TRY(recover_tables(std::move(set.tables), base.job, network, threads));
   ForecastOptions options;
   options.seeds = static_cast<int>(change.seeds);
   options.threads = threads;
   options.variability = !change.plain;
+  options.interference = !change.plain;
+  options.tables = !change.out.empty();
   // Seeds draw from other replicas: what the GPUs do is a mean over all of them, too.
   const WorkSource source = work_source(recovery);
   std::vector<WorkUse> works(static_cast<size_t>(options.seeds));
@@ -107,7 +95,11 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
     works[seed] = work_use(run.graph, run.timeline, source, run.origins);
     curves[seed] = rank_curves(run.graph, run.timeline);
   };
-  const JobForecast forecast = TRY(lumos::forecast(recovery, target, options));
+  JobForecast forecast = TRY(lumos::forecast(recovery, target, options));
+  if (!change.out.empty())
+    TRY(write_trace_files(
+        forecast.tables.size(), [&](size_t r) { return measured_rank_trace(std::move(forecast.tables[r])); },
+        change.out));
 
   PredictResult result;
   result.measured_ms = forecast.measured_ms;
@@ -121,7 +113,7 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0, {}});
   result.warnings = base.warnings;
   result.warnings.insert(result.warnings.end(), forecast.warnings.begin(), forecast.warnings.end());
-  const auto& devices = graphs.front().ranks.front().table->info.devices;
+  const auto& devices = recovery.program.ranks.front().table->info.devices;
   result.job = job_figures(target, result.predicted_ms, devices.empty() ? std::string_view{} : devices.front().name);
   result.work = mean_work(works);
   result.curves = mean_curves(curves);

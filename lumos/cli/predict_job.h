@@ -15,6 +15,9 @@ struct JobChange {
   std::vector<std::string> settings;  ///< "name=value"
   int64_t seeds = 8;
   bool plain = false;
+  std::string out;      ///< file for the predicted timeline, "" for none
+  std::string ignore;   ///< metadata to do without, "shapes,collectives,annotations"
+  std::string cluster;  ///< cluster file for what the traces do not show
 };
 
 /// Errors: what reading, recovery and the job file say; kUsage for a setting that cannot be.

@@ -10,10 +10,12 @@ namespace {
 
 Status run(const std::string& folder, Console& console) {
   for (const Command& command : make_commands()) {
-    if (command.schema.name.empty()) continue;
-    const std::string path = fmt::format("{}/{}.json", folder, command.schema.name);
-    TRY_STATUS(write_file(path, command.schema.text));
-    console.print(path + "\n");
+    for (const Schema& schema : {command.schema, command.other_schema}) {
+      if (schema.name.empty()) continue;
+      const std::string path = fmt::format("{}/{}.json", folder, schema.name);
+      TRY_STATUS(write_file(path, schema.text));
+      console.print(path + "\n");
+    }
   }
   return {};
 }

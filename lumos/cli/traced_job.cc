@@ -6,37 +6,29 @@
 
 #include "lumos/base/parallel.h"
 #include "lumos/graph/build.h"
-#include "lumos/program/network.h"
 
 namespace lumos {
 
-namespace {
-
-/// What the traces say about the job must agree with its file.
-Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& file) {
+Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file) {
   for (const EventTable& table : tables) {
     if (table.info.world_size > 0 && table.info.world_size != job.world_size) {
-      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} says {}", file, job.world_size, table.info.file,
+      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} says {}", job_file, job.world_size, table.info.file,
                   table.info.world_size);
     }
     if (table.info.rank >= job.world_size) {
-      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} is of rank {}", file, job.world_size,
+      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} is of rank {}", job_file, job.world_size,
                   table.info.file, table.info.rank);
     }
   }
   return {};
 }
 
-}  // namespace
-
-Result<Recovery> recover_for(const ReadArguments& read, const Job& job, const std::string& job_file, Console& console) {
-  TraceSet set = TRY(read_for(read, console));
-  TRY_STATUS(check_job_against_traces(job, set.tables, job_file));
-  std::vector<ExecGraph> graphs(set.tables.size());
-  parallel_for(graphs.size(), static_cast<int>(read.threads), [&](size_t i) {
-    graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(set.tables[i])), BuildOptions{});
+Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads) {
+  std::vector<ExecGraph> graphs(tables.size());
+  parallel_for(graphs.size(), threads, [&](size_t i) {
+    graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(tables[i])), BuildOptions{});
   });
-  return recover_job(graphs, job, default_network());
+  return recover_job(graphs, job, network);
 }
 
 std::string cluster_of_device(const std::string& device) {

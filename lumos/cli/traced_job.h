@@ -3,14 +3,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lumos/cli/read_arguments.h"
 #include "lumos/program/plan.h"
 
 namespace lumos {
 
-/// Errors: those of reading and of recovery, and kUsage where the traces contradict the job of `job_file`.
-Result<Recovery> recover_for(const ReadArguments& read, const Job& job, const std::string& job_file, Console& console);
+/// What the traces say about the job must agree with its file. Errors: kUsage.
+Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file);
+
+/// Builds the graphs, one rank each, and recovers the program. `network` is for tiers that no trace shows.
+Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads);
 
 /// The name of the cluster file that comes with Lumos for a traced GPU, such as dgx-h100; "" for one we do not know.
 std::string cluster_of_device(const std::string& device);

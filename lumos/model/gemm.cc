@@ -14,7 +14,7 @@ struct Tile {
   int64_t m, n;
   double share;
 };
-constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 128, 0.92},
+constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 192, 0.96}, {128, 128, 0.92},
                            {128, 64, 0.75}, {64, 128, 0.75}, {64, 64, 0.6}};
 
 /// Ways to cut K among multiprocessors when there are fewer tiles than those.

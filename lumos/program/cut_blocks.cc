@@ -38,9 +38,12 @@ std::vector<Part> list_parts(const RecoveredRank& rank) {
 
 /// Ends of the calls in which the host waits for the GPU, in order.
 std::vector<int64_t> synchronise_ends(const EventTable& table) {
+  std::vector<bool> synchronises(table.names->size());
+  for (uint32_t id = 0; id < synchronises.size(); ++id)
+    synchronises[id] = table.text(NameId{id}).find("Synchronize") != std::string_view::npos;
   std::vector<int64_t> ends;
   for (uint32_t row = 0; row < table.size(); ++row)
-    if (table.kind[row] == EventKind::kRuntime && table.name_of(row).find("Synchronize") != std::string_view::npos)
+    if (table.kind[row] == EventKind::kRuntime && synchronises[static_cast<uint32_t>(table.name[row])])
       ends.push_back(table.end_ns(row));
   std::sort(ends.begin(), ends.end());
   return ends;
@@ -134,7 +137,9 @@ uint64_t text_hash(std::string_view text) {
 class Cutter {
  public:
   Cutter(const ExecGraph& graph, Program& program, RankProgram& out)
-      : graph_(graph), program_(program), out_(out), table_(*out.table), rank_(out.recovered) {}
+      : graph_(graph), program_(program), out_(out), table_(*out.table), rank_(out.recovered) {
+    for (uint32_t id = 0; id < table_.names->size(); ++id) name_hash_.push_back(text_hash(table_.text(NameId{id})));
+  }
 
   void run() {
     parts_ = list_parts(rank_);
@@ -235,7 +240,7 @@ class Cutter {
     block.shape = static_cast<uint64_t>(block.role);
     for (uint32_t i = part.launch_begin; i < part.launch_end; ++i) {
       const uint32_t row = rank_.list.launches[i].gpu_row;
-      block.shape = mix(block.shape, text_hash(table_.name_of(row)));
+      block.shape = mix(block.shape, name_hash_[static_cast<uint32_t>(table_.name[row])]);
       block.shape = mix(block.shape, static_cast<uint64_t>(table_.lanes[table_.lane[row]].tid));
     }
     return block;
@@ -279,6 +284,7 @@ class Cutter {
   RankProgram& out_;
   const EventTable& table_;
   const RecoveredRank& rank_;
+  std::vector<uint64_t> name_hash_;
   std::vector<Part> parts_;
   std::vector<int64_t> starts_;
   std::vector<uint16_t> lane_of_processor_;

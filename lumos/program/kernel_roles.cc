@@ -32,6 +32,10 @@ class RoleFinder {
   explicit RoleFinder(const RankProgram& rank)
       : rank_(rank), table_(*rank.table), launches_(rank.recovered.list.launches) {
     roles_.resize(launches_.size());
+    for (uint32_t id = 0; id < table_.names->size(); ++id) {
+      gemm_.push_back(is_gemm(table_.text(NameId{id})));
+      attention_.push_back(is_attention(table_.text(NameId{id})));
+    }
   }
 
   std::vector<RoleOf> run() {
@@ -72,6 +76,9 @@ class RoleFinder {
 
  private:
   std::string_view name(uint32_t launch) const { return table_.name_of(launches_[launch].gpu_row); }
+  uint32_t name_id(uint32_t launch) const { return static_cast<uint32_t>(table_.name[launches_[launch].gpu_row]); }
+  bool gemm(uint32_t launch) const { return gemm_[name_id(launch)]; }
+  bool attention(uint32_t launch) const { return attention_[name_id(launch)]; }
 
   /// True inside the accumulation of a parameter's gradient: its kernels are as large as the parameter.
   bool accumulates(uint32_t launch) const {
@@ -102,7 +109,7 @@ class RoleFinder {
   void layer(const Block& block, bool backward) {
     std::vector<uint32_t> gemms;
     for (uint32_t i = block.launch_begin; i < block.launch_end; ++i)
-      if (!launches_[i].is_communication && is_gemm(name(i))) gemms.push_back(i);
+      if (!launches_[i].is_communication && gemm(i)) gemms.push_back(i);
     assign_linears(gemms, backward);
     const std::vector<bool> extra =
         backward ? extra_launches(block) : std::vector<bool>(block.launch_end - block.launch_begin, false);
@@ -110,11 +117,11 @@ class RoleFinder {
       RoleOf& role = roles_[i];
       if (launches_[i].is_communication)
         role.role = KernelRole::kCommunication;
-      else if (is_gemm(name(i)))
+      else if (gemm(i))
         continue;
       else if (extra[i - block.launch_begin])
         role.role = KernelRole::kWeights;
-      else if (is_attention(name(i)))
+      else if (attention(i))
         role.role = KernelRole::kAttention;
       else
         role.role = between_linears(gemms, i);
@@ -172,9 +179,22 @@ class RoleFinder {
     auto is_pair = [&](KernelRole a, KernelRole b) {
       return (before == a && after == b) || (before == b && after == a);
     };
+    // The sum over the tokens of a gradient makes the bias's: as wide as what its linear layer puts out.
+    if (const KernelRole linear = bias_of(gemms, launch); linear == KernelRole::kFc1 || linear == KernelRole::kQkv)
+      return linear == KernelRole::kFc1 ? KernelRole::kFfn : KernelRole::kHeads;
     if (is_pair(KernelRole::kQkv, KernelRole::kProjection)) return KernelRole::kHeads;
     if (is_pair(KernelRole::kFc1, KernelRole::kFc2)) return KernelRole::kFfn;
     return KernelRole::kHidden;
+  }
+
+  /// The linear layer whose backward operator launched this after its product for the weight, else kOther.
+  KernelRole bias_of(const std::vector<uint32_t>& gemms, uint32_t launch) const {
+    const uint32_t op = launches_[launch].outer_op;
+    if (op == kNoIndex || !contains(name(launch), "reduce")) return KernelRole::kOther;
+    for (uint32_t gemm : gemms)
+      if (gemm < launch && launches_[gemm].outer_op == op && roles_[gemm].part == GemmPart::kWeightGradient)
+        return roles_[gemm].role;
+    return KernelRole::kOther;
   }
 
   void embedding(const Block& block) {
@@ -200,7 +220,7 @@ class RoleFinder {
       RoleOf& role = roles_[i];
       if (launches_[i].is_communication) {
         role.role = KernelRole::kCommunication;
-      } else if (is_gemm(name(i))) {
+      } else if (gemm(i)) {
         role = {KernelRole::kLogits, !backward ? GemmPart::kForward
                                      : logits  ? GemmPart::kInputGradient
                                                : GemmPart::kWeightGradient};
@@ -218,6 +238,7 @@ class RoleFinder {
   const std::vector<Launch>& launches_;
   std::vector<RoleOf> roles_;
   std::vector<NameId> usual_;
+  std::vector<bool> gemm_, attention_;  ///< by name
 };
 
 }  // namespace

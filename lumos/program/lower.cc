@@ -27,7 +27,7 @@ class RankEmitter {
     tasks.first_task = graph_.size();
     if (!rank.blocks.empty()) table_ = program_.ranks[rank.blocks.front().rank].table;
     tasks.table = table_;
-    for (const PlacedBlock& placed : rank.blocks) emit(placed);
+    for (block_ = 0; block_ < rank.blocks.size(); ++block_) emit(rank.blocks[block_]);
     tasks.end_task = graph_.size();
     if (tasks.end_task > tasks.first_task) tasks.steps.push_back(step_of(tasks));
     graph_.ranks.push_back(std::move(tasks));
@@ -122,9 +122,9 @@ class RankEmitter {
 
   void add_task(uint32_t source_rank, const BlockTask& task, int64_t duration) {
     const uint32_t id = graph_.size();
+    if (origins_) origins_->push_back({source_rank, task.event, block_, task.lane});
     // Rows refer to one table per rank; what was borrowed from another rank has no row in it.
     graph_.event.push_back(program_.ranks[source_rank].table == table_ ? task.event : kNoIndex);
-    if (origins_ != nullptr) origins_->push_back({source_rank, task.event});
     graph_.kind.push_back(task.kind);
     graph_.duration_ns.push_back(duration);
     graph_.measured_start_ns.push_back(0);
@@ -189,6 +189,7 @@ class RankEmitter {
   std::vector<std::vector<uint32_t>>& arrivals_;
   std::vector<TaskOrigin>* origins_;
   uint32_t rank_index_ = 0;
+  uint32_t block_ = 0;  ///< of the planned rank
   std::shared_ptr<const EventTable> table_;
   std::vector<std::vector<uint32_t>> lane_tasks_;  ///< emitted tasks per lane, in order
   std::vector<uint32_t> block_begin_;              ///< how many each lane had when the current block began

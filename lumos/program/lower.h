@@ -59,6 +59,8 @@ TaskDurations measured_durations(const Program& program);
 struct TaskOrigin {
   uint32_t rank = 0;  ///< index into Program::ranks
   uint32_t row = kNoIndex;
+  uint32_t block = 0;       ///< index into PlannedRank::blocks
+  uint16_t lane = kNoLane;  ///< index into Program::lanes
 };
 
 /// O(tasks). The graph has one step per rank, from its first task to its last. `origins`, if given, becomes parallel to

@@ -40,7 +40,7 @@ class MeetingPlanner {
     for (size_t r = 0; r < recovery_.transfers.size(); ++r) {
       const std::vector<int64_t> tensors = tensors_per_row(r);
       for (const Transfer& transfer : recovery_.transfers[r].transfers)
-        samples_[transfer.scope].push_back(transfer.transfer_ns / tensors[transfer.row]);
+        if (!transfer.added) samples_[transfer.scope].push_back(transfer.transfer_ns / tensors[transfer.row]);
     }
   }
 
@@ -67,8 +67,9 @@ class MeetingPlanner {
     const RankTransfers& transfers = recovery_.transfers[placed.rank];
     const Block& block = rank.blocks[placed.block];
     placed.meeting_begin = static_cast<uint32_t>(plan_.meeting_of.size());
-    for (uint32_t l = block.launch_begin; l < block.launch_end; ++l) {
-      const uint32_t row = rank.recovered.list.launches[l].gpu_row;
+    for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
+      const uint32_t row = rank.tasks[t].event;
+      if (rank.tasks[t].kind != TaskKind::kTransfer || row == kNoIndex) continue;
       const uint32_t index = transfers.of_row[row];
       if (index == kNoIndex) continue;
       const Transfer& transfer = transfers.transfers[index];
@@ -144,6 +145,11 @@ class MeetingPlanner {
 
   /// A measured transfer of the same kind, changed as the model says for the new bytes and places.
   int64_t changed_ns(const Transfer& like, int64_t old_stage, int64_t old_peer, int64_t new_stage, int64_t new_peer) {
+    if (like.added) {
+      const double bytes = expected_bytes(target_, like.scope, like.kind);
+      const GroupSpan span = span_of(target_, like.scope, new_stage, new_peer);
+      return static_cast<int64_t>(1e3 * transfer_us(network_, like.kind, bytes, span));
+    }
     const std::vector<int64_t>& samples = samples_.at(like.scope);
     const int64_t measured = like.scope == CommScope::kPipeline ? draw_.pick(samples) : like.transfer_ns;
     const double old_bytes = like.bytes > 0 && like.scope != CommScope::kPipeline

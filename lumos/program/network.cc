@@ -10,11 +10,12 @@ namespace {
 
 constexpr double kBytesPerUsOfGb = 1e3;  // 1 GB/s moves 1000 bytes in a microsecond
 
-/// How often each byte crosses the limiting link.
-double link_share(CommKind kind, double members) {
+/// How often each byte crosses the limiting link. Where the switch adds up, a GPU sends its part once and receives the
+/// sum once, with the n-th part that it passes on; NCCL takes that where it beats the ring.
+double link_share(CommKind kind, double members, bool switch_sums) {
   switch (kind) {
     case CommKind::kAllReduce:
-      return 2 * (members - 1) / members;
+      return std::min(2 * (members - 1) / members, switch_sums ? 1 + 1 / members : 2.0);
     case CommKind::kAllGather:
     case CommKind::kReduceScatter:
       return (members - 1) / members;
@@ -109,6 +110,13 @@ bool has_several_kinds(const std::vector<Observation>& observations) {
   return reduces && others;
 }
 
+/// Switches add up from NVLink 4 on, which came with compute capability 9.
+bool has_summing_switches(const Program& program) {
+  constexpr int32_t kFirstMajor = 9;
+  if (program.ranks.empty() || program.ranks.front().table->info.devices.empty()) return false;
+  return program.ranks.front().table->info.devices.front().compute_major >= kFirstMajor;
+}
+
 /// Latency and bandwidth of one tier. A trace shows few group sizes, from which start and hop cannot be told apart:
 /// their proportion stays that of the default tier. What a GPU's own memory costs is known
 /// already when the fabric is fitted.
@@ -121,8 +129,10 @@ void fit_tier(std::vector<Observation> observations, bool fabric, Network* netwo
     const auto members = static_cast<double>(seen.span.members);
     const double cards = fabric ? static_cast<double>(seen.span.per_node) : 1;
     const double copied = seen.bytes * copy_share(seen.kind) / kBytesPerUsOfGb;
-    rows.push_back({1 + hop_share * latency_steps(seen.kind, members, seen.bytes) / cards,
-                    seen.bytes * link_share(seen.kind, members) / kBytesPerUsOfGb / cards, fabric ? 0 : copied});
+    rows.push_back(
+        {1 + hop_share * latency_steps(seen.kind, members, seen.bytes) / cards,
+         seen.bytes * link_share(seen.kind, members, network->switch_sums && !fabric) / kBytesPerUsOfGb / cards,
+         fabric ? 0 : copied});
     values.push_back(std::max(1e-3, seen.us - (fabric ? copied * network->copy_us_per_kb : 0)));
   }
   if (rows.empty()) return;
@@ -161,7 +171,9 @@ double transfer_us(const Network& network, CommKind kind, double bytes, GroupSpa
     hop_us = network.fabric.hop_us / cards + network.node.hop_us * (1 - 1 / cards);
   }
   return tier.latency_us + hop_us * latency_steps(kind, members, bytes) +
-         bytes / kBytesPerUsOfGb * (link_share(kind, members) / gb_per_s + copy_share(kind) * network.copy_us_per_kb);
+         bytes / kBytesPerUsOfGb *
+             (link_share(kind, members, network.switch_sums && !crosses) / gb_per_s +
+              copy_share(kind) * network.copy_us_per_kb);
 }
 
 GroupSpan span_of(const Job& job, CommScope scope, int64_t stage, int64_t peer_stage) {
@@ -199,6 +211,14 @@ double expected_bytes(const Job& job, CommScope scope, CommKind kind) {
       break;
   }
   return 4;
+}
+
+Network network_of(const Cluster& cluster) {
+  Network network;
+  network.node = {cluster.node.latency_us, cluster.node.hop_us, cluster.node.gb_per_s, 0, 0};
+  network.fabric = {cluster.fabric.latency_us, cluster.fabric.hop_us, cluster.fabric.gb_per_s, 0, 0};
+  if (cluster.reduce_gb_per_s > 0) network.copy_us_per_kb = 1 / cluster.reduce_gb_per_s;
+  return network;
 }
 
 Network default_network() {
@@ -253,6 +273,7 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
         .push_back({kind, static_cast<double>(bytes), span, times[times.size() / 2], matched});
   }
   Network network = defaults;
+  network.switch_sums = has_summing_switches(program);
   fit_tier(inside, false, &network);
   fit_tier(between, true, &network);
   return network;

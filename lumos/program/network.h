@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lumos/model/cluster.h"
 #include "lumos/program/rank_place.h"
 #include "lumos/program/transfers.h"
 
@@ -22,6 +23,7 @@ struct Tier {
 struct Network {
   Tier node;
   Tier fabric;
+  bool switch_sums = false;   ///< the switches of a node add up what passes (NVLink SHARP): all-reduces use it
   double copy_us_per_kb = 0;  ///< a collective's own copies and sums, per 1000 bytes and pass
 };
 
@@ -42,6 +44,9 @@ void bound_transfers(const Network& network, const Program& program, const Job& 
 /// Fits both tiers on the transfers of all ranks; what the trace cannot show stays at `defaults`.
 Network fit_network(const Program& program, const std::vector<RankTransfers>& transfers, const Job& job,
                     const Network& defaults);
+
+/// The tiers of a cluster file.
+Network network_of(const Cluster& cluster);
 
 /// Orders of magnitude of current clusters (NVLink inside, 400 Gb/s per GPU outside), for tiers that no trace shows.
 Network default_network();

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "lumos/base/parallel.h"
 #include "lumos/model/parameters.h"
 #include "lumos/program/draw.h"
 #include "lumos/program/meetings.h"
@@ -116,8 +117,10 @@ class StagePlanner {
     const double ratio = stage_ratio(rank);
     const size_t begin = out.size();
     put_repeated(rank, from.grad_sync, ratio, out);
+    const size_t optimizer = out.size();
     put_repeated(rank, from.optimizer, ratio, out);
-    if (begin < out.size()) out[begin].joins_streams = true;
+    for (size_t first : {begin, optimizer})
+      if (first < out.size()) out[first].joins_streams = true;
     const uint32_t log_rank = ends_.last ? last_ : donor_;
     put_all(log_rank, step(log_rank).log, out);
   }
@@ -208,7 +211,7 @@ class StagePlanner {
 
   void put_layers(PassKey key, std::vector<PlacedBlock>& out) {
     const bool recomputes = key.backward && target_.recompute_granularity == Recompute::kFull &&
-                            base_.recompute_granularity == Recompute::kNone;
+                            base_.recompute_granularity != Recompute::kFull;
     if (same_layers_ && !recomputes) {
       put_all(donor_, like(key, donor_, false, false, false).layers, out);
       return;
@@ -224,10 +227,12 @@ class StagePlanner {
   }
 
   bool put_exchange(uint32_t pattern, std::vector<PlacedBlock>& out) {
+    // A job without pipeline has no exchanges of its own; what was added for it does whatever is asked.
+    const bool serves_all = base_.pipeline_model_parallel_size == 1;
     std::vector<std::pair<uint32_t, uint32_t>> own, others;
     for (uint32_t r = 0; r < recovery_.places.size(); ++r)
       for (const ExchangeBlock& exchange : step(r).exchanges)
-        if (pattern_of(exchange.sends, exchange.receives) == pattern)
+        if (serves_all || pattern_of(exchange.sends, exchange.receives) == pattern)
           (r == donor_ ? own : others).emplace_back(r, exchange.block);
     const auto& from = own.empty() ? others : own;
     if (from.empty()) return false;
@@ -325,12 +330,11 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   const auto schedule = TRY(make_schedule(schedule_shape(job)));
   Recovery recovery;
   recovery.job = job;
-  std::vector<RecoveredRank> recovered;
-  for (const ExecGraph& graph : graphs) {
-    const RankPlace place = place_of(job, graph.ranks[0].rank);
-    recovered.push_back(recover(*graph.ranks[0].table, hints_from_job(job, graph.ranks[0].rank)));
-    recovery.places.push_back(place);
-  }
+  std::vector<RecoveredRank> recovered(graphs.size());
+  parallel_for(graphs.size(), 0, [&](size_t i) {
+    recovered[i] = recover(*graphs[i].ranks[0].table, hints_from_job(job, graphs[i].ranks[0].rank));
+  });
+  for (const ExecGraph& graph : graphs) recovery.places.push_back(place_of(job, graph.ranks[0].rank));
   recovery.program = make_program(graphs, std::move(recovered));
   bool first = false, last = false;
   for (size_t r = 0; r < recovery.places.size(); ++r) {
@@ -347,6 +351,13 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   recovery.transfers = find_transfers(recovery.program, job);
   recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
   bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
+  recovery.loads = measure_loads(graphs, recovery.transfers);
+  recovery.roles.resize(graphs.size());
+  recovery.kernels.resize(graphs.size());
+  parallel_for(graphs.size(), 0, [&](size_t r) {
+    recovery.roles[r] = find_roles(recovery.program.ranks[r]);
+    recovery.kernels[r] = fit_kernels(recovery.program.ranks[r], recovery.roles[r], job);
+  });
   return recovery;
 }
 

@@ -10,7 +10,9 @@
 #include "lumos/base/result.h"
 #include "lumos/model/job.h"
 #include "lumos/program/catalog.h"
+#include "lumos/program/fitted_kernels.h"
 #include "lumos/program/lower.h"
+#include "lumos/program/measured_loads.h"
 #include "lumos/program/network.h"
 #include "lumos/program/transfers.h"
 
@@ -20,10 +22,13 @@ namespace lumos {
 struct Recovery {
   Job job;
   Program program;
-  std::vector<RankTransfers> transfers;  ///< parallel to program.ranks
-  std::vector<RankCatalog> catalogs;     ///< parallel to program.ranks
-  std::vector<RankPlace> places;         ///< parallel to program.ranks
-  Network network;                       ///< as the transfers show it
+  std::vector<RankTransfers> transfers;    ///< parallel to program.ranks
+  std::vector<RankCatalog> catalogs;       ///< parallel to program.ranks
+  std::vector<RankPlace> places;           ///< parallel to program.ranks
+  Network network;                         ///< as the transfers show it
+  MeasuredLoads loads;                     ///< what ran beside what
+  std::vector<std::vector<RoleOf>> roles;  ///< per rank and launch
+  std::vector<FittedKernels> kernels;      ///< per rank
 };
 
 /// Recovers the program of a job from its graphs, one rank each. Errors: kFailed when no whole step was recovered on

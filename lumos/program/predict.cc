@@ -5,7 +5,9 @@
 #include <optional>
 
 #include "lumos/base/parallel.h"
+#include "lumos/program/forecast_table.h"
 #include "lumos/program/retime.h"
+#include "lumos/program/switches.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
@@ -21,29 +23,8 @@ Status check_changes(const Job& base, const Job& target) {
   };
   TRY_STATUS(same("context_parallel_size", base.context_parallel_size, target.context_parallel_size));
   TRY_STATUS(same("expert_model_parallel_size", base.expert_model_parallel_size, target.expert_model_parallel_size));
-  TRY_STATUS(same("sequence_parallel", base.sequence_parallel, target.sequence_parallel));
-  TRY_STATUS(same("use_distributed_optimizer", base.use_distributed_optimizer, target.use_distributed_optimizer));
-  TRY_STATUS(same("overlap_grad_reduce", base.overlap_grad_reduce, target.overlap_grad_reduce));
-  TRY_STATUS(same("overlap_param_gather", base.overlap_param_gather, target.overlap_param_gather));
-  TRY_STATUS(same("overlap_p2p_comm", base.overlap_p2p_comm, target.overlap_p2p_comm));
   TRY_STATUS(same("use_flash_attn", base.use_flash_attn, target.use_flash_attn));
-  TRY_STATUS(same("swiglu", base.swiglu, target.swiglu));
-  // Recomputing a layer is its forward again, which every trace shows; taking it out of a backward is not.
-  const bool recomputes_all =
-      base.recompute_granularity == Recompute::kNone && target.recompute_granularity == Recompute::kFull;
-  if (!recomputes_all) {
-    TRY_STATUS(same("recompute_granularity", static_cast<int>(base.recompute_granularity),
-                    static_cast<int>(target.recompute_granularity)));
-  }
-  const auto appears = [&](std::string_view name, int64_t before, int64_t after) -> Status {
-    if (before > 1 || after == 1) return {};
-    return fail(ErrorKind::kUsage, "{} = {}: the traced job has 1, so no trace shows how these ranks communicate", name,
-                after);
-  };
-  TRY_STATUS(appears("tensor_model_parallel_size", base.tensor_model_parallel_size, target.tensor_model_parallel_size));
-  TRY_STATUS(appears("data_parallel_size", base.data_parallel_size, target.data_parallel_size));
-  return appears("pipeline_model_parallel_size", base.pipeline_model_parallel_size,
-                 target.pipeline_model_parallel_size);
+  return same("swiglu", base.swiglu, target.swiglu);
 }
 
 double measured_step_ms(const Recovery& recovery) {
@@ -84,32 +65,76 @@ Forecast summarise(std::vector<StepFigures> figures) {
   return out;
 }
 
-/// Simulates `target` once per seed.
-Result<Forecast> run_seeds(const Recovery& recovery, const Job& target, const Network& network,
-                           const RetimeOptions& retiming, const ForecastOptions& options, int seeds,
-                           bool looked_at = false) {
-  const TaskDurations durations = retime(recovery, target, network, retiming);
+/// One simulation with what it ran.
+struct OwnRun {
+  ExecGraph graph;
+  Timeline timeline;
+  std::vector<TaskOrigin> origins;
+
+  ForecastRun seen() const { return {graph, timeline, origins}; }
+};
+
+/// All that the runs of one configuration have in common.
+struct Runs {
+  const Recovery& recovery;
+  const Job& target;
+  const Network& network;
+  TaskDurations durations;
+  bool interference = true;
+
+  Result<OwnRun> run(uint64_t seed) const {
+    const LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
+    OwnRun out;
+    out.graph = TRY(lower(recovery.program, plan, durations, &out.origins));
+    if (!interference) {
+      out.timeline = simulate(out.graph);
+      return out;
+    }
+    const std::vector<TaskLoad> loads =
+        loads_of(out.graph, out.origins, recovery.program, recovery.transfers, recovery.loads);
+    out.timeline = simulate_with_loads(out.graph, loads, recovery.loads.interference);
+    return out;
+  }
+};
+
+/// Shows a run to who wants to look; what the traces do not have came from no row.
+void show(const Runs& runs, const ForecastOptions& options, size_t seed, OwnRun& run) {
+  for (TaskOrigin& origin : run.origins)
+    if (origin.row != kNoIndex && origin.row >= runs.recovery.loads.rows[origin.rank].size()) origin.row = kNoIndex;
+  options.look(seed, run.seen());
+}
+
+/// The figures of one run per seed.
+Result<std::vector<StepFigures>> run_seeds(const Runs& runs, const ForecastOptions& options, int seeds,
+                                           bool looked_at = false) {
   std::vector<StepFigures> figures(static_cast<size_t>(seeds));
   std::vector<std::optional<Error>> errors(figures.size());
   parallel_for(figures.size(), options.threads, [&](size_t i) {
-    const Result<LowerPlan> plan = plan_step(recovery, target, network, options.first_seed + i);
-    if (!plan) {
-      errors[i] = plan.error();
+    Result<OwnRun> run = runs.run(options.first_seed + i);
+    if (!run) {
+      errors[i] = run.error();
       return;
     }
-    std::vector<TaskOrigin> origins;
-    const Result<ExecGraph> graph = lower(recovery.program, *plan, durations, looked_at ? &origins : nullptr);
-    if (!graph) {
-      errors[i] = graph.error();
-      return;
-    }
-    const Timeline timeline = simulate(*graph);
-    figures[i] = mean_figures(*graph, timeline);
-    if (looked_at) options.look(i, {*graph, timeline, origins});
+    figures[i] = mean_figures(run->graph, run->timeline);
+    if (looked_at) show(runs, options, i, *run);
   });
   for (const std::optional<Error>& error : errors)
     if (error) return tl::unexpected<Error>(*error);
-  return summarise(std::move(figures));
+  return figures;
+}
+
+/// The run whose step is nearest to the mean, as tables.
+Result<std::vector<EventTable>> usual_run(const Runs& runs, const std::vector<StepFigures>& figures, double mean_ms,
+                                          uint64_t first_seed) {
+  size_t nearest = 0;
+  for (size_t i = 1; i < figures.size(); ++i)
+    if (std::abs(figures[i].step_ms - mean_ms) < std::abs(figures[nearest].step_ms - mean_ms)) nearest = i;
+  const OwnRun run = TRY(runs.run(first_seed + nearest));
+  std::vector<EventTable> tables;
+  for (uint32_t r = 0; r < run.graph.ranks.size(); ++r)
+    tables.push_back(
+        forecast_table(runs.recovery.program, run.seen(), r, static_cast<int32_t>(runs.target.world_size)));
+  return tables;
 }
 
 }  // namespace
@@ -125,13 +150,24 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   out.network = recovery.network;
   RetimeOptions retiming;
   retiming.variability = options.variability;
-  out.unchanged = TRY(run_seeds(recovery, recovery.job, out.network, retiming, options, options.seeds));
-  // How long replicas run between two meetings is known once the changed step is: a first, rough run tells.
-  const Forecast rough = TRY(run_seeds(recovery, target, out.network, retiming, options, 1));
+  const Runs unchanged{recovery, recovery.job, out.network, retime(recovery, recovery.job, out.network, retiming),
+                       options.interference};
+  out.unchanged = summarise(TRY(run_seeds(unchanged, options, options.seeds)));
+  const bool switches = switches_between(recovery.job, target).any();
+  const Recovery switched = switches ? apply_switches(recovery, target) : Recovery{};
+  const Recovery& from = switches ? switched : recovery;
+  // How long replicas run between two meetings is known once the changed step is: a first run tells, without waiting
+  // that grows itself.
+  RetimeOptions plainly = retiming;
+  plainly.variability = false;
+  Runs changed{from, target, out.network, retime(from, target, out.network, plainly), options.interference};
+  const Forecast rough = summarise(TRY(run_seeds(changed, options, 1)));
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
-  const bool looked_at = options.look != nullptr;
-  out.changed = TRY(run_seeds(recovery, target, out.network, retiming, options, options.seeds, looked_at));
+  changed.durations = retime(from, target, out.network, retiming);
+  const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds, options.look != nullptr));
+  out.changed = summarise(figures);
+  if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
   if (out.network.fabric.observations == 0)
     out.warnings.push_back(
         "no traced transfer leaves its node: the network between nodes is a default, not a measurement");
@@ -139,12 +175,6 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
     out.warnings.push_back(
         "no traced transfer stays inside its node: the network inside nodes is a default, not a measurement");
   return out;
-}
-
-Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options) {
-  TRY_STATUS(check_changes(recovery.job, target));
-  const LowerPlan plan = TRY(plan_step(recovery, target, recovery.network, options.first_seed));
-  return lower(recovery.program, plan, retime(recovery, target, recovery.network, {}));
 }
 
 }  // namespace lumos

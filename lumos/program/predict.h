@@ -26,8 +26,10 @@ struct ForecastRun {
 struct ForecastOptions {
   int seeds = 8;  ///< simulations to average over; each draws its own repetitions
   uint64_t first_seed = 0;
-  int threads = 0;          ///< 0: the processors of this machine; the result does not depend on it
-  bool variability = true;  ///< false: waiting for the slowest member does not change with the number of members
+  int threads = 0;           ///< 0: the processors of this machine; the result does not depend on it
+  bool interference = true;  ///< kernels and transfers slow each other down where they overlap in the changed run
+  bool tables = false;       ///< also give one run of the changed job as tables
+  bool variability = true;   ///< false: waiting for the slowest member does not change with the number of members
   /// Shown every simulation that the prediction of the changed job averages over, by the number of its seed from 0.
   /// Called from several threads at once.
   std::function<void(size_t, const ForecastRun&)> look;
@@ -47,6 +49,8 @@ struct JobForecast {
   Forecast unchanged;      ///< the traced job, recovered and lowered like the changed one
   Forecast changed;
   Network network;  ///< as fitted
+  /// Of each simulated rank, where asked for: the run whose step is nearest to the mean.
+  std::vector<EventTable> tables;
   std::vector<std::string> warnings;
 };
 
@@ -55,8 +59,5 @@ Status can_forecast(const Job& base, const Job& target);
 
 /// Predicts the step of `target` from the traced job. Errors: kUsage for what cannot be lowered yet or is impossible.
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options);
-
-/// One seed of the changed job as a graph, to be written out as a trace.
-Result<ExecGraph> forecast_graph(const Recovery& recovery, const Job& target, const ForecastOptions& options);
 
 }  // namespace lumos

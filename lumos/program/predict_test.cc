@@ -65,9 +65,9 @@ TEST(Predict, RecomputationCostsAForward) {
 
 TEST(Predict, RefusesWhatNoTraceShows) {
   const Recovery recovery = recover_trace({});
-  const auto target = change_job(recovery.job, {{"data_parallel_size", "4"}});
-  ASSERT_TRUE(target);
-  const auto found = forecast(recovery, *target, {});
+  Job target = recovery.job;
+  target.context_parallel_size = 2;
+  const auto found = forecast(recovery, target, {});
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().kind, ErrorKind::kUsage);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "lumos/model/attention.h"
 #include "lumos/model/gemm.h"
@@ -10,43 +11,6 @@
 
 namespace lumos {
 namespace {
-
-/// Products of one linear layer or the head on one rank.
-GemmShape gemm_shape(const Job& job, RoleOf role) {
-  const int64_t tokens = job.micro_batch_size * job.seq_length;
-  const int64_t tensor = job.tensor_model_parallel_size;
-  const int64_t queries = job.num_attention_heads * job.kv_channels / tensor;
-  const int64_t keys = job.num_query_groups * job.kv_channels / tensor;
-  int64_t in = job.hidden_size, out = job.hidden_size;
-  switch (role.role) {
-    case KernelRole::kQkv:
-      out = queries + 2 * keys;
-      break;
-    case KernelRole::kProjection:
-      in = queries;
-      break;
-    case KernelRole::kFc1:
-      out = job.ffn_hidden_size / tensor * (job.swiglu ? 2 : 1);
-      break;
-    case KernelRole::kFc2:
-      in = job.ffn_hidden_size / tensor;
-      break;
-    case KernelRole::kLogits:
-      out = padded_vocab_size(job) / tensor;
-      break;
-    default:
-      break;
-  }
-  switch (role.part) {
-    case GemmPart::kForward:
-      return {tokens, out, in};
-    case GemmPart::kInputGradient:
-      return {tokens, in, out};
-    case GemmPart::kWeightGradient:
-      break;
-  }
-  return {out, in, tokens};
-}
 
 double layer_gemm_flops(const Job& job) {
   double flops = 0;
@@ -63,6 +27,17 @@ AttentionShape attention_shape(const Job& job) {
   shape.key_heads = job.num_query_groups / job.tensor_model_parallel_size;
   shape.head_size = job.kv_channels;
   return shape;
+}
+
+/// Work of an attention kernel: its FLOPs, more where its blocks (128 queries of a head each) leave multiprocessors
+/// without work in the last wave. Long rows of blocks hide half of that.
+double attention_work(const Job& job, int64_t multiprocessors) {
+  constexpr int64_t kQueriesPerBlock = 128;
+  const AttentionShape shape = attention_shape(job);
+  const double blocks =
+      static_cast<double>(shape.batch * shape.heads * ((shape.query_length + kQueriesPerBlock - 1) / kQueriesPerBlock));
+  const double waves = blocks / static_cast<double>(multiprocessors);
+  return attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
 }
 
 /// What the bytes of a memory-bound kernel are proportional to.
@@ -107,9 +82,9 @@ class Retimer {
 
   std::vector<int64_t> run(size_t r) {
     const RankProgram& rank = recovery_.program.ranks[r];
-    const std::vector<RoleOf> roles = find_roles(rank);
-    gpu_ = fitted_gpu(rank, roles);
-    floor_us_ = shortest_kernel_us(rank);
+    const std::vector<RoleOf>& roles = recovery_.roles[r];
+    gpu_ = recovery_.kernels[r].gpu;
+    floor_us_ = recovery_.kernels[r].floor_us;
     std::vector<int64_t> durations;
     durations.reserve(rank.tasks.size());
     for (const BlockTask& task : rank.tasks) durations.push_back(changed(r, rank, roles, task));
@@ -146,8 +121,7 @@ class Retimer {
         return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_flops(target_) /
                                     layer_gemm_flops(base_));
       case KernelRole::kAttention:
-        return above_floor(duration_ns,
-                           attention_flops(attention_shape(target_)) / attention_flops(attention_shape(base_)));
+        return above_floor(duration_ns, attention_work(target_, gpu_.sm_count) / attention_work(base_, gpu_.sm_count));
       default:
         return above_floor(duration_ns, memory_size(target_, role.role) / memory_size(base_, role.role));
     }
@@ -167,17 +141,23 @@ class Retimer {
     const double old_bytes =
         transfer.bytes > 0 ? static_cast<double>(transfer.bytes) : expected_bytes(base_, transfer.scope, transfer.kind);
     const double new_bytes = old_bytes * communication_size(target_, transfer) / communication_size(base_, transfer);
+    if (transfer.added) return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
     double transfer_ratio = 1;
     if (!(before == after) || new_bytes != old_bytes) {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
       if (old_us > 0) transfer_ratio = transfer_us(network_, transfer.kind, new_bytes, after) / old_us;
     }
-    double spread = 1;
-    if (options_.variability && expected_maximum(before.members) > 0)
-      spread = expected_maximum(after.members) / expected_maximum(before.members);
+    const double spread = options_.variability ? growth_of_waits(before.members, after.members) : 1;
     const double period = transfer.scope == CommScope::kData ? options_.sync_period_ratio : layer_time_ratio();
     const double wait = static_cast<double>(transfer.wait_ns) * spread * period;
     return static_cast<int64_t>(static_cast<double>(transfer.transfer_ns) * transfer_ratio + wait);
+  }
+
+  /// By how much longer the mean of so many members waits for the slowest.
+  double growth_of_waits(int64_t before, int64_t after) const {
+    auto [found, fresh] = growth_.try_emplace({before, after}, 1.0);
+    if (fresh && expected_maximum(before) > 0) found->second = expected_maximum(after) / expected_maximum(before);
+    return found->second;
   }
 
   /// Tensor-parallel ranks wait for each other in every layer, longer where there is more to compute between.
@@ -186,69 +166,6 @@ class Retimer {
     return flops(target_) / flops(base_);
   }
 
-  static double shortest_kernel_us(const RankProgram& rank) {
-    std::vector<int64_t> durations;
-    for (const BlockTask& task : rank.tasks)
-      if (task.kind == TaskKind::kKernel) durations.push_back(task.duration_ns);
-    if (durations.empty()) return 0;
-    auto low = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 50);
-    std::nth_element(durations.begin(), low, durations.end());
-    return static_cast<double>(*low) / 1e3;
-  }
-
-  /// A GPU whose constants reproduce the traced GEMMs: only ratios of its times are used.
-  Gpu fitted_gpu(const RankProgram& rank, const std::vector<RoleOf>& roles) const {
-    Gpu gpu;
-    const auto& devices = rank.table->info.devices;
-    gpu.sm_count = devices.empty() || devices[0].num_sms <= 0 ? kUsualMultiprocessors : devices[0].num_sms;
-    gpu.gemm_peak_fraction = 1;
-    gpu.memory_peak_fraction = 1;
-    gpu.memory_gb_per_s = kUsualMemoryGbPerS;
-    gpu.kernel_floor_us = 0;
-    double best_error = INFINITY;
-    const std::vector<std::pair<GemmShape, double>> seen = traced_gemms(rank, roles);
-    Gpu best = gpu;
-    best.matrix_tflops = 500;
-    for (double start_us : {0.0, 1.0, 2.0, 4.0, 8.0}) {
-      gpu.gemm_tile_start_us = start_us;
-      for (double tflops = 20; tflops < 3000; tflops *= 1.02) {
-        gpu.matrix_tflops = tflops;
-        double error = 0;
-        for (auto& [shape, us] : seen) error += std::abs(std::log(gemm_us(shape, gpu) / us));
-        if (error >= best_error) continue;
-        best_error = error;
-        best = gpu;
-      }
-    }
-    return best;
-  }
-
-  std::vector<std::pair<GemmShape, double>> traced_gemms(const RankProgram& rank,
-                                                         const std::vector<RoleOf>& roles) const {
-    std::vector<std::pair<GemmShape, double>> seen;
-    std::vector<int> count;
-    for (const BlockTask& task : rank.tasks) {
-      if (task.kind != TaskKind::kKernel || task.event == kNoIndex) continue;
-      const uint32_t launch = rank.recovered.list.launch_of_row[task.event];
-      if (launch == kNoIndex || roles[launch].role > KernelRole::kLogits) continue;
-      const GemmShape shape = gemm_shape(base_, roles[launch]);
-      auto found = std::find_if(seen.begin(), seen.end(), [&](auto& item) { return item.first == shape; });
-      if (found == seen.end()) {
-        seen.emplace_back(shape, 0);
-        count.push_back(0);
-        found = seen.end() - 1;
-      }
-      found->second += static_cast<double>(task.duration_ns) / 1e3;
-      ++count[static_cast<size_t>(found - seen.begin())];
-    }
-    for (size_t i = 0; i < seen.size(); ++i) seen[i].second /= count[i];
-    return seen;
-  }
-
-  /// Where the trace has no device properties.
-  static constexpr int64_t kUsualMultiprocessors = 132;
-  static constexpr double kUsualMemoryGbPerS = 3000;
-
   const Recovery& recovery_;
   const Job& base_;
   const Job& target_;
@@ -256,6 +173,7 @@ class Retimer {
   const RetimeOptions& options_;
   Gpu gpu_;
   double floor_us_ = 0;
+  mutable std::map<std::pair<int64_t, int64_t>, double> growth_;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ struct Transfer {
   bool matched = false;  ///< several members were traced: the split into waiting and transfer is measured
   bool sends = false;    ///< of point-to-point kernels, where the trace tells
   bool receives = false;
+  bool added = false;  ///< not traced: a changed job has it, and only the network model tells how long it takes
   int64_t bytes = -1;  ///< by NCCL's definition of size; -1: the trace does not tell
   int64_t transfer_ns = 0;
   int64_t wait_ns = 0;  ///< duration less transfer

@@ -13,6 +13,7 @@
 #include "lumos/report/job_step.h"
 #include "lumos/report/steps.h"
 #include "lumos/report/text_table.h"
+#include "lumos/report/trace_files.h"
 #include "lumos/sim/interference.h"
 #include "lumos/sim/overlap.h"
 #include "lumos/sim/simulate.h"
@@ -169,6 +170,14 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const Pre
   count_overlap_once(result);
   if (options.jitters()) result.jitter = jitter_result(changed, options);
   return result;
+}
+
+Result<std::vector<std::string>> write_predicted_trace(const ExecGraph& base, ExecGraph changed,
+                                                       const std::string& path) {
+  const Timeline base_timeline = simulate(base);
+  const Timeline timeline =
+      simulate_with_interference(base, base_timeline, changed, fit_interference(base, base_timeline));
+  return write_replayed_trace(changed, timeline, path);
 }
 
 JobFigures job_figures(const Job& job, double step_ms, std::string_view device) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lumos/base/result.h"
 #include "lumos/graph/exec_graph.h"
 #include "lumos/model/job.h"
 #include "lumos/report/rank_curve.h"
@@ -92,6 +93,10 @@ struct PredictOptions {
 /// Simulates both graphs and compares. `changed` has the tasks of `base` in the same order, with other durations or
 /// dependencies; it is simulated with the interference that `base` shows.
 PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const PredictOptions& options);
+
+/// The changed run, simulated as predict_result does, as trace files; see write_replayed_trace.
+Result<std::vector<std::string>> write_predicted_trace(const ExecGraph& base, ExecGraph changed,
+                                                       const std::string& path);
 
 /// Figures of a job whose step takes `step_ms` on GPUs called `device`.
 JobFigures job_figures(const Job& job, double step_ms, std::string_view device);

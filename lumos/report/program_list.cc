@@ -10,6 +10,7 @@
 #include "lumos/base/json_writer.h"
 #include "lumos/program/kernel_roles.h"
 #include "lumos/program/lower.h"
+#include "lumos/program/step_figures.h"
 #include "lumos/report/text_table.h"
 #include "lumos/sim/simulate.h"
 
@@ -73,6 +74,8 @@ std::string rank_text(const RankProgram& rank, const LoweredAgain& again) {
   out += table.text();
   out +=
       fmt::format("  replayed {:.3f} ms; recovered and lowered again {:.3f} ms\n", again.direct_ms, again.lowered_ms);
+  if (again.other_step_pct)
+    out += fmt::format("  one step's blocks are {:.2f} % off the next step, at worst\n", *again.other_step_pct);
   if (recovered.unplaced > 0) out += fmt::format("  {} launches could not be placed\n", recovered.unplaced);
   return out;
 }
@@ -83,6 +86,11 @@ void write_rank(JsonWriter& json, const RankProgram& rank, const LoweredAgain& a
   json.member("microbatches", recovered.microbatches).member("chunks", recovered.chunks);
   json.member("layers_per_chunk", recovered.layers_per_chunk).member("layer_match", recovered.layer_match);
   json.member("replayed_ms", again.direct_ms).member("lowered_ms", again.lowered_ms);
+  json.key("other_step_pct");
+  if (again.other_step_pct)
+    json.value(*again.other_step_pct);
+  else
+    json.null();
   json.member("unplaced", recovered.unplaced).key("templates").begin_array();
   for (const Template& one : templates_of(rank)) {
     json.begin_object().member("block", role_text(one.role)).member("times", one.count).member("kernels", one.kernels);
@@ -103,22 +111,50 @@ void write_rank(JsonWriter& json, const RankProgram& rank, const LoweredAgain& a
   json.end_array().end_object();
 }
 
+double span_ms(const ExecGraph& graph) {
+  const Timeline timeline = simulate(graph);
+  int64_t end = 0;
+  for (int64_t at : timeline.end_ns) end = std::max(end, at);
+  return static_cast<double>(end) / 1e6;
+}
+
 }  // namespace
 
 LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32_t rank_index) {
-  auto span_ms = [](const ExecGraph& graph) {
-    const Timeline timeline = simulate(graph);
-    int64_t end = 0;
-    for (int64_t at : timeline.end_ns) end = std::max(end, at);
-    return static_cast<double>(end) / 1e6;
+  const RankProgram& rank = program.ranks[rank_index];
+  const TaskDurations durations = measured_durations(program);
+  std::vector<uint32_t> all;
+  std::map<int16_t, std::vector<uint32_t>> steps;
+  for (uint32_t b = 0; b < rank.blocks.size(); ++b) {
+    all.push_back(b);
+    if (rank.blocks[b].label.step >= 0) steps[rank.blocks[b].label.step].push_back(b);
+  }
+  auto lowered = [&](const std::vector<uint32_t>& blocks) {
+    LowerPlan plan;
+    PlannedRank planned;
+    planned.rank = rank.rank;
+    for (uint32_t block : blocks) planned.blocks.push_back({rank_index, block});
+    plan.ranks.push_back(std::move(planned));
+    // A rank alone meets nobody, so nothing can wait in a circle.
+    return lower(program, plan, durations).value();
   };
-  LowerPlan plan;
-  PlannedRank rank;
-  rank.rank = program.ranks[rank_index].rank;
-  for (uint32_t b = 0; b < program.ranks[rank_index].blocks.size(); ++b) rank.blocks.push_back({rank_index, b});
-  plan.ranks.push_back(std::move(rank));
-  // A rank alone meets nobody, so nothing can wait in a circle.
-  return {span_ms(direct), span_ms(lower(program, plan, measured_durations(program)).value())};
+  LoweredAgain again;
+  again.direct_ms = span_ms(direct);
+  again.lowered_ms = span_ms(lowered(all));
+  double before_ms = 0;
+  const std::vector<uint32_t>* before = nullptr;
+  for (auto& [step, blocks] : steps) {
+    const ExecGraph graph = lowered(blocks);
+    const double own_ms = mean_figures(graph, simulate(graph)).step_ms;
+    // Steps that do something else, or that the recording cut, are no repetition.
+    const auto size = static_cast<double>(blocks.size());
+    const bool alike = before && std::abs(static_cast<double>(before->size()) - size) <= 0.01 * size;
+    if (alike && own_ms > 0)
+      again.other_step_pct = std::max(again.other_step_pct.value_or(0), 100 * std::abs(before_ms / own_ms - 1));
+    before = &blocks;
+    before_ms = own_ms;
+  }
+  return again;
 }
 
 std::string program_text(const Program& program, const std::vector<LoweredAgain>& again) {

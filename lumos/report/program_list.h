@@ -2,6 +2,7 @@
 // many there are, how many kernels each launches, and how long they run. Made from a Program; printed by inspect.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace lumos {
 struct LoweredAgain {
   double direct_ms = 0;  ///< from the first start to the last end
   double lowered_ms = 0;
+  /// How far one whole step's blocks are from the step after it, worst pair, in percent; absent without two alike.
+  std::optional<double> other_step_pct;
 };
 
 LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32_t rank_index);

@@ -31,15 +31,6 @@ struct Work {
   auto group() const { return std::tie(rank, name, size); }
 };
 
-LoadClass load_class(const EventTable& table, uint32_t row, TaskKind kind) {
-  if (kind == TaskKind::kTransfer) return LoadClass::kTransfer;
-  if (kind != TaskKind::kKernel) return LoadClass::kMemory;
-  const KernelFamily family = kernel_family(table.name_of(row));
-  const bool matrix =
-      family == KernelFamily::kGemm || family == KernelFamily::kAttention || family == KernelFamily::kConvolution;
-  return matrix ? LoadClass::kMatrix : LoadClass::kMemory;
-}
-
 // A hash of what makes two works of one name equal: unsigned, since it may wrap.
 uint64_t size_of(const EventTable& table, uint32_t row) {
   uint64_t size = 0;
@@ -115,6 +106,15 @@ void add_group(const ExecGraph& graph, const std::vector<int64_t>& overlap, cons
 
 }  // namespace
 
+LoadClass load_class(const EventTable& table, uint32_t row, TaskKind kind) {
+  if (kind == TaskKind::kTransfer) return LoadClass::kTransfer;
+  if (kind != TaskKind::kKernel) return LoadClass::kMemory;
+  const KernelFamily family = kernel_family(table.name_of(row));
+  const bool matrix =
+      family == KernelFamily::kGemm || family == KernelFamily::kAttention || family == KernelFamily::kConvolution;
+  return matrix ? LoadClass::kMatrix : LoadClass::kMemory;
+}
+
 Interference fit_interference(const ExecGraph& graph, const Timeline& timeline) {
   const std::vector<int64_t> overlap = overlaps(graph, timeline);
   std::vector<Work> works = collect(graph);
@@ -157,6 +157,30 @@ Timeline simulate_with_interference(const ExecGraph& base, const Timeline& base_
       changed.duration_ns[w.task] = std::max<int64_t>(0, asked[w.task] + std::llround(extra));
     }
     timeline = simulate(changed);
+  }
+  return timeline;
+}
+
+Timeline simulate_with_loads(ExecGraph& graph, const std::vector<TaskLoad>& loads, const Interference& interference) {
+  constexpr int kLoadPasses = 2;
+  Timeline timeline = simulate(graph);
+  if (std::all_of(interference.longer_per_overlap.begin(), interference.longer_per_overlap.end(),
+                  [](double coefficient) { return coefficient <= 0; }))
+    return timeline;
+  const std::vector<int64_t> asked = graph.duration_ns;
+  for (int pass = 0; pass < kLoadPasses; ++pass) {
+    Timeline moving = timeline;  // a transfer that waits does not move anything
+    for (uint32_t task = 0; task < graph.size(); ++task)
+      if (loads[task].load == LoadClass::kTransfer)
+        moving.start_ns[task] = std::min(moving.end_ns[task], moving.start_ns[task] + loads[task].waiting_ns);
+    const std::vector<int64_t> now = overlaps(graph, moving);
+    for (uint32_t task = 0; task < graph.size(); ++task) {
+      if (loads[task].load == LoadClass::kCount) continue;
+      const double coefficient = interference.longer_per_overlap[static_cast<size_t>(loads[task].load)];
+      const auto extra = static_cast<double>(now[task] - loads[task].contained_ns);
+      graph.duration_ns[task] = std::max<int64_t>(asked[task] / 2, asked[task] + std::llround(coefficient * extra));
+    }
+    simulate_into(graph, timeline);
   }
   return timeline;
 }

@@ -32,4 +32,18 @@ Interference fit_interference(const ExecGraph& graph, const Timeline& timeline);
 Timeline simulate_with_interference(const ExecGraph& base, const Timeline& base_timeline, ExecGraph& changed,
                                     const Interference& interference);
 
+/// What a task of a lowered graph suffers and causes; a column of what simulate_with_loads is given.
+struct TaskLoad {
+  LoadClass load = LoadClass::kCount;  ///< kCount: neither
+  int64_t contained_ns = 0;            ///< overlap whose slow-down the duration already holds
+  int64_t waiting_ns = 0;              ///< of a transfer's duration: spent waiting, which slows nobody
+};
+
+/// Simulates `graph` with durations corrected for the overlap that arises, as above. `loads` is parallel to its tasks.
+/// Durations of `graph` are left corrected.
+Timeline simulate_with_loads(ExecGraph& graph, const std::vector<TaskLoad>& loads, const Interference& interference);
+
+/// The class of row `row` of `table`, which runs as a task of `kind`.
+LoadClass load_class(const EventTable& table, uint32_t row, TaskKind kind);
+
 }  // namespace lumos

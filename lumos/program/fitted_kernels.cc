@@ -1,0 +1,135 @@
+#include "lumos/program/fitted_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lumos {
+namespace {
+
+/// Where the trace has no device properties.
+constexpr int64_t kUsualMultiprocessors = 132;
+constexpr double kUsualMemoryGbPerS = 3000;
+
+struct TracedGemm {
+  GemmShape shape;
+  GemmPart part;
+  double us = 0;
+  int count = 0;
+};
+
+/// Products that add to a gradient of 32 bits are slower than others: each part of a linear layer may be off by a
+/// factor of its own, which counts little. Ratios of times are what is wanted.
+double fit_error(const std::vector<TracedGemm>& seen, const Gpu& gpu) {
+  constexpr double kFactorWeight = 0.1;
+  double sum[3] = {0, 0, 0}, count[3] = {0, 0, 0}, error = 0;
+  std::vector<double> off;
+  for (const TracedGemm& one : seen) {
+    off.push_back(std::log(gemm_us(one.shape, gpu) / one.us));
+    sum[static_cast<int>(one.part)] += off.back();
+    ++count[static_cast<int>(one.part)];
+  }
+  for (size_t i = 0; i < seen.size(); ++i) {
+    const int part = static_cast<int>(seen[i].part);
+    error += std::abs(off[i] - sum[part] / count[part]) + kFactorWeight * std::abs(off[i]);
+  }
+  return error;
+}
+
+std::vector<TracedGemm> traced_gemms(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
+  std::vector<TracedGemm> seen;
+  for (const BlockTask& task : rank.tasks) {
+    if (task.kind != TaskKind::kKernel || task.event == kNoIndex) continue;
+    const uint32_t launch = rank.recovered.list.launch_of_row[task.event];
+    if (launch == kNoIndex || roles[launch].role > KernelRole::kLogits) continue;
+    const GemmShape shape = gemm_shape(job, roles[launch]);
+    auto found = std::find_if(seen.begin(), seen.end(), [&](const TracedGemm& one) {
+      return one.shape == shape && one.part == roles[launch].part;
+    });
+    if (found == seen.end()) found = seen.insert(seen.end(), {shape, roles[launch].part});
+    found->us += static_cast<double>(task.duration_ns) / 1e3;
+    ++found->count;
+  }
+  for (TracedGemm& one : seen) one.us /= one.count;
+  return seen;
+}
+
+double shortest_kernel_us(const RankProgram& rank) {
+  std::vector<int64_t> durations;
+  for (const BlockTask& task : rank.tasks)
+    if (task.kind == TaskKind::kKernel) durations.push_back(task.duration_ns);
+  if (durations.empty()) return 0;
+  auto low = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 50);
+  std::nth_element(durations.begin(), low, durations.end());
+  return static_cast<double>(*low) / 1e3;
+}
+
+/// A GPU whose constants reproduce the traced GEMMs: only ratios of its times are used.
+Gpu fitted_gpu(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
+  Gpu gpu;
+  const auto& devices = rank.table->info.devices;
+  gpu.sm_count = devices.empty() || devices[0].num_sms <= 0 ? kUsualMultiprocessors : devices[0].num_sms;
+  gpu.gemm_peak_fraction = 1;
+  gpu.memory_peak_fraction = 1;
+  gpu.memory_gb_per_s = kUsualMemoryGbPerS;
+  gpu.kernel_floor_us = 0;
+  double best_error = INFINITY;
+  const std::vector<TracedGemm> seen = traced_gemms(rank, roles, job);
+  Gpu best = gpu;
+  best.matrix_tflops = 500;
+  for (double start_us : {0.0, 0.5, 1.0, 2.0, 4.0, 8.0}) {
+    gpu.gemm_tile_start_us = start_us;
+    for (double tflops = 20; tflops < 3000; tflops *= 1.02) {
+      gpu.matrix_tflops = tflops;
+      const double error = fit_error(seen, gpu);
+      if (error >= best_error) continue;
+      best_error = error;
+      best = gpu;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+/// Products of one linear layer or the head on one rank.
+GemmShape gemm_shape(const Job& job, RoleOf role) {
+  const int64_t tokens = job.micro_batch_size * job.seq_length;
+  const int64_t tensor = job.tensor_model_parallel_size;
+  const int64_t queries = job.num_attention_heads * job.kv_channels / tensor;
+  const int64_t keys = job.num_query_groups * job.kv_channels / tensor;
+  int64_t in = job.hidden_size, out = job.hidden_size;
+  switch (role.role) {
+    case KernelRole::kQkv:
+      out = queries + 2 * keys;
+      break;
+    case KernelRole::kProjection:
+      in = queries;
+      break;
+    case KernelRole::kFc1:
+      out = job.ffn_hidden_size / tensor * (job.swiglu ? 2 : 1);
+      break;
+    case KernelRole::kFc2:
+      in = job.ffn_hidden_size / tensor;
+      break;
+    case KernelRole::kLogits:
+      out = padded_vocab_size(job) / tensor;
+      break;
+    default:
+      break;
+  }
+  switch (role.part) {
+    case GemmPart::kForward:
+      return {tokens, out, in};
+    case GemmPart::kInputGradient:
+      return {tokens, in, out};
+    case GemmPart::kWeightGradient:
+      break;
+  }
+  return {out, in, tokens};
+}
+
+FittedKernels fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
+  return {fitted_gpu(rank, roles, job), shortest_kernel_us(rank)};
+}
+
+}  // namespace lumos
