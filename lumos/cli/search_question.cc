@@ -130,13 +130,16 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   }
   const JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.common.job)), settings.job));
   for (const std::string& warning : file.warnings) console.note(warning);
-  auto recovery =
-      std::make_shared<const Recovery>(TRY(recover_for(arguments.read, file.job, arguments.common.job, console)));
+  TraceSet set = TRY(read_for(arguments.read, console));
+  TRY_STATUS(check_job_against_traces(file.job, set.tables, arguments.common.job));
+  const Cluster cluster = TRY(cluster_of_traces(arguments.common, settings, set.tables.front()));
+  const Network network = arguments.common.cluster.empty() ? default_network() : network_of(cluster);
   ForecastOptions options;
   options.seeds = kSeeds;
   options.threads = static_cast<int>(arguments.read.threads);
+  auto recovery = std::make_shared<const Recovery>(
+      TRY(recover_tables(std::move(set.tables), file.job, network, options.threads)));
   const JobForecast unchanged = TRY(forecast(*recovery, file.job, options));
-  const Cluster cluster = TRY(cluster_of_traces(arguments.common, settings, *recovery->program.ranks.front().table));
   SearchQuestion question;
   question.anchor = TRY(make_anchor(*recovery, cluster, unchanged.unchanged.mean.step_ms));
   question.base_ms = unchanged.measured_ms;
