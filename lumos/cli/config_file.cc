@@ -1,5 +1,7 @@
 #include "lumos/cli/config_file.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -25,6 +27,13 @@ std::string known_names(const std::vector<std::string>& folders) {
   return text;
 }
 
+/// The folder of the program or shared library that this code is part of: a Python package brings its own configs.
+fs::path folder_of_this_code() {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<void*>(&folder_of_this_code), &info) == 0 || info.dli_fname == nullptr) return {};
+  return fs::path(info.dli_fname).parent_path();
+}
+
 }  // namespace
 
 std::vector<std::string> config_folders(std::string_view kind) {
@@ -38,6 +47,7 @@ std::vector<std::string> config_folders(std::string_view kind) {
     roots.push_back(folder.parent_path() / "configs");
     roots.push_back(folder.parent_path() / "share" / "lumos" / "configs");
   }
+  if (const fs::path folder = folder_of_this_code(); !folder.empty()) roots.push_back(folder / "configs");
   std::vector<std::string> folders;
   for (const fs::path& root : roots) {
     std::error_code ignored;

@@ -10,7 +10,8 @@
 namespace lumos {
 
 /// Folders that hold the files of `kind` ("clusters", "jobs"), nearest to the program first: $LUMOS_CONFIGS, configs/
-/// beside or above the program, and share/lumos/configs of an installation.
+/// beside or above the program, share/lumos/configs of an installation, and configs/ beside the library that this is
+/// part of.
 std::vector<std::string> config_folders(std::string_view kind);
 
 /// The path of `word`: the file itself if there is one, else <folder>/<word>.toml of the first folder that has it.

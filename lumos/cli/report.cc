@@ -1,21 +1,18 @@
 #include "lumos/cli/report.h"
 
-#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "lumos/base/file.h"
+#include "lumos/cli/compare_with.h"
 #include "lumos/cli/find_step.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/page.h"
-#include "lumos/report/prediction_file.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
 
 namespace {
-
-constexpr uintmax_t kLargestPrediction = 16 << 20;  // Traces are larger; small ones are told apart by content.
 
 struct ReportArguments {
   ReadArguments read;
@@ -25,45 +22,6 @@ struct ReportArguments {
   int64_t rank = -1;
   int64_t step = -1;
 };
-
-PageComparison as_comparison(Prediction prediction) {
-  PageComparison comparison;
-  comparison.name = "predicted";
-  comparison.source = prediction.file;
-  comparison.step_ms = prediction.step_ms;
-  comparison.breakdown = prediction.breakdown;
-  comparison.curves = std::move(prediction.curves);
-  return comparison;
-}
-
-Result<PageComparison> compare_with_run(const ReportArguments& arguments, const ExecGraph& graph, Console& console) {
-  ReadArguments read = arguments.read;
-  read.paths = {arguments.against};
-  const LinkedJob job = TRY(load_for(read, BuildOptions{}, console));
-  const ExecGraph& other = job.linked.graph;
-  ReplayResultOptions options;
-  options.threads = static_cast<int>(arguments.read.threads);
-  options.clock_offset_ns = job.clock_offsets_ns();
-  const ReplayResult result = replay_result(other, simulate(other), options);
-  PageComparison comparison;
-  comparison.name = "other run";
-  comparison.source = arguments.against;
-  comparison.step_ms = result.measured_ms;
-  comparison.breakdown = result.measured;
-  comparison.diff = diff(measured_side(graph, "here"), measured_side(other, arguments.against), options.threads);
-  return comparison;
-}
-
-/// A prediction is a small JSON object; whatever is none is read as traces.
-Result<PageComparison> compare(const ReportArguments& arguments, const ExecGraph& graph, Console& console) {
-  std::error_code error;
-  const auto size_bytes = std::filesystem::file_size(arguments.against, error);
-  if (!error && size_bytes <= kLargestPrediction) {
-    const std::string text = TRY(read_file(arguments.against));
-    if (is_prediction(text)) return as_comparison(TRY(read_prediction(text, arguments.against)));
-  }
-  return compare_with_run(arguments, graph, console);
-}
 
 Status run(const ReportArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
@@ -76,7 +34,8 @@ Status run(const ReportArguments& arguments, Console& console) {
   PageInput input{job, timeline, result, 0, 0, std::nullopt, std::nullopt, options.threads};
   input.rank_index = TRY(find_rank(graph, arguments.rank));
   input.step = TRY(find_step(graph, input.rank_index, arguments.step));
-  if (!arguments.against.empty()) input.comparison = TRY(compare(arguments, graph, console));
+  if (!arguments.against.empty())
+    input.comparison = TRY(compare_with(arguments.against, arguments.read, graph, console));
   if (!arguments.no_gains) {
     GainsOptions gains;
     gains.threads = options.threads;

@@ -8,7 +8,9 @@
 
 #include "lumos/report/breakdown.h"
 #include "lumos/report/busy.h"
+#include "lumos/report/kind_names.h"
 #include "lumos/report/overlay.h"
+#include "lumos/report/row_times.h"
 #include "lumos/report/steps.h"
 #include "lumos/sim/replayed_table.h"
 #include "lumos/trace/collective_names.h"
@@ -96,23 +98,6 @@ Status write_breakdown(const ExecGraph& graph, const Timeline& timeline, const s
   return csv.close();
 }
 
-/// When the tasks of one row ran in the replay; a collective kernel is two tasks.
-struct RowTimes {
-  int64_t start_ns = INT64_MAX;
-  int64_t end_ns = INT64_MIN;
-};
-
-std::vector<RowTimes> replayed_rows(const ExecGraph& graph, const Timeline& timeline, const RankTasks& rank) {
-  std::vector<RowTimes> rows(rank.table->size());
-  for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-    if (graph.event[task] == kNoIndex) continue;
-    RowTimes& row = rows[graph.event[task]];
-    row.start_ns = std::min(row.start_ns, timeline.start_ns[task]);
-    row.end_ns = std::max(row.end_ns, timeline.end_ns[task]);
-  }
-  return rows;
-}
-
 void collective_line(CsvFile& csv, const RankTasks& rank, uint32_t row, const RowTimes& replayed) {
   const EventTable& table = *rank.table;
   const CollectiveDetail silent;
@@ -149,66 +134,10 @@ Status write_collectives(const ExecGraph& graph, const Timeline& timeline, const
   return csv.close();
 }
 
-std::string_view kind_name(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::kHost:
-      return "host";
-    case TaskKind::kCall:
-      return "call";
-    case TaskKind::kSyncReturn:
-      return "sync_return";
-    case TaskKind::kKernel:
-      return "kernel";
-    case TaskKind::kMemcpy:
-      return "memcpy";
-    case TaskKind::kMemset:
-      return "memset";
-    case TaskKind::kArrive:
-      return "arrive";
-    case TaskKind::kTransfer:
-      return "transfer";
-    case TaskKind::kRendezvous:
-      return "rendezvous";
-    case TaskKind::kGap:
-      break;
-  }
-  return "gap";
-}
-
-std::string_view kind_name(EdgeKind kind) {
-  switch (kind) {
-    case EdgeKind::kThread:
-      return "thread";
-    case EdgeKind::kInterThread:
-      return "inter_thread";
-    case EdgeKind::kLaunch:
-      return "launch";
-    case EdgeKind::kSync:
-      return "sync";
-    case EdgeKind::kStream:
-      return "stream";
-    case EdgeKind::kInterStream:
-      return "inter_stream";
-    case EdgeKind::kQueue:
-      return "queue";
-    case EdgeKind::kIssueOrder:
-      return "issue_order";
-    case EdgeKind::kRendezvous:
-      return "rendezvous";
-    case EdgeKind::kTransferOf:
-      return "transfer_of";
-    case EdgeKind::kFirstWave:
-      return "room";
-    case EdgeKind::kCount:
-      break;
-  }
-  return "";
-}
-
 void task_line(CsvFile& csv, const ExecGraph& graph, const Timeline& timeline, const RankTasks& rank, uint32_t task) {
   const EventTable& table = *rank.table;
   const uint32_t row = graph.event[task];
-  csv.number(rank.rank).number(int64_t{task}).raw(kind_name(graph.kind[task]));
+  csv.number(rank.rank).number(int64_t{task}).raw(task_kind_name(graph.kind[task]));
   csv.text(row == kNoIndex ? "" : table.name_of(row));
   if (graph.processor[task] == kNoProcessor) {
     csv.raw("").raw("");
@@ -222,7 +151,7 @@ void task_line(CsvFile& csv, const ExecGraph& graph, const Timeline& timeline, c
   if (binding == kNoIndex) {
     csv.raw("").raw("");
   } else {
-    csv.number(int64_t{graph.edges[binding].source}).raw(kind_name(graph.edges[binding].kind));
+    csv.number(int64_t{graph.edges[binding].source}).raw(edge_kind_name(graph.edges[binding].kind));
   }
   csv.end_line();
 }

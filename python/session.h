@@ -1,0 +1,68 @@
+// What the Python classes Job and Timeline do, without Python: each operation is the one that the command of the same
+// name composes, so that its JSON is that of `--json`. Bound by python/module.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lumos/cli/change_arguments.h"
+#include "lumos/cli/predict_job.h"
+#include "lumos/cli/read_arguments.h"
+#include "lumos/report/replay_result.h"
+#include "python/tables.h"
+
+namespace lumos {
+
+/// The result of a command: what it prints with --json, and what it prints for people.
+struct Answer {
+  std::string json;
+  std::string text;
+};
+
+/// A loaded job. Copies share it.
+struct LoadedJob {
+  ReadArguments read;
+  bool inter_stream = true;
+  std::shared_ptr<const LinkedJob> job;
+
+  int threads() const { return static_cast<int>(read.threads); }
+  const ExecGraph& graph() const { return job->linked.graph; }
+  std::shared_ptr<const ExecGraph> shared_graph() const { return {job, &job->linked.graph}; }
+};
+
+/// A replayed job and the figures read off it. Copies share it.
+struct ReplayedJob {
+  LoadedJob loaded;
+  Replayed replayed;
+  std::shared_ptr<const ReplayResult> result;
+};
+
+struct PredictRequest {
+  ChangeArguments changes;
+  double jitter = 0;
+  int64_t samples = 100;
+  int64_t seed = 1;
+};
+
+Result<LoadedJob> load(ReadArguments read, bool inter_stream, Console& console);
+Result<ReplayedJob> replay(const LoadedJob& loaded, const std::string& steps, bool keep_residuals);
+Answer replay_answer(const ReplayedJob& timeline);
+
+Answer inspect(const LoadedJob& loaded);
+Answer link_answer(const LoadedJob& loaded);
+Answer gains(const LoadedJob& loaded);
+Answer stragglers(const LoadedJob& loaded);
+Result<Answer> predict(const LoadedJob& loaded, const PredictRequest& request);
+/// Reads the traces again: a program is recovered from ranks that are not linked.
+Result<Answer> predict_configuration(const LoadedJob& loaded, const JobChange& change, Console& console);
+
+/// `measured` walks the recorded run. rank and step as the command takes them, -1 for its defaults.
+Result<Answer> critical_path(const ReplayedJob& timeline, int64_t rank, int64_t step, bool measured);
+/// The HTML report; `against` is a path as `--against` takes it, or empty.
+Result<std::string> report(const ReplayedJob& timeline, int64_t rank, int64_t step, const std::string& against,
+                           Console& console);
+
+}  // namespace lumos
