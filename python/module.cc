@@ -16,6 +16,7 @@
 #include "lumos/cli/find_step.h"
 #include "lumos/cli/parse.h"
 #include "lumos/graph/graph_file.h"
+#include "lumos/model/job.h"
 #include "lumos/report/trace_files.h"
 #include "python/arrow_stream.h"
 #include "python/failure.h"

@@ -27,8 +27,9 @@ class Assembly {
     for (uint32_t i = 0; i < p_.sync_calls.size(); ++i) sync_of_call_[p_.sync_calls[i].call] = i;
     call_of_row_.assign(p_.table->size(), kNoIndex);
     for (uint32_t c = 0; c < p_.host.calls.size(); ++c) call_of_row_[p_.host.calls[c].row] = c;
-    wait_of_segment_.assign(p_.host.segments.size(), kNoIndex);
-    for (uint32_t i = 0; i < p_.hand_offs.size(); ++i) wait_of_segment_[p_.hand_offs[i].segment] = i;
+    wait_of_segment_.assign(p_.host.segments.size(), kNoWait);
+    for (const HandOff& wait : p_.hand_offs) wait_of_segment_[wait.segment] = wait.latency_ns;
+    for (const HostTransferWait& wait : p_.host_transfers.waits) wait_of_segment_[wait.segment] = wait.latency_ns;
     blocked_.assign(p_.host.calls.size(), false);
     for (uint32_t c : p_.launch_queue.blocked) blocked_[c] = true;
     task_of_segment_.assign(p_.host.segments.size(), kNoIndex);
@@ -37,6 +38,7 @@ class Assembly {
     draft.edges.reserve(p_.host.segments.size() + 4 * p_.gpu.work.size());
     for (uint32_t t = 0; t < p_.host.threads.size(); ++t) add_thread(t);
     add_works();
+    add_enqueuing();
     add_hand_offs();
     add_sync_edges();
   }
@@ -57,8 +59,60 @@ class Assembly {
   GraphDraft draft;
 
  private:
+  // A thread that only communicates: its operations arrive when they are put into its queue and the one before is over.
+  void add_transfer_thread(uint32_t thread) {
+    const HostThread& t = p_.host.threads[thread];
+    uint32_t previous = kNoIndex;
+    for (uint32_t i = t.first_segment; i < t.end_segment; ++i) {
+      const uint32_t row = p_.host.segments[i].row;
+      if (row == kNoIndex || p_.host.segment_of_row[row] != i) continue;
+      DraftTask task;
+      task.event = row;
+      task.processor = thread;
+      task.kind = TaskKind::kArrive;
+      task.measured_start_ns = p_.table->ts_ns[row];
+      const uint32_t arrive = draft.add(task);
+      if (previous != kNoIndex) draft.depend(arrive, previous, EdgeKind::kThread);
+      task.kind = TaskKind::kTransfer;
+      task.duration_ns = p_.table->dur_ns[row];
+      previous = draft.add(task);
+      draft.depend(previous, arrive, EdgeKind::kTransferOf);
+      task_of_segment_[i] = previous;
+    }
+  }
+
+  void add_enqueuing() {
+    const int64_t lag = constants_.value("enqueue", kDefaultEnqueueNs);
+    for (const HostTransfer& transfer : p_.host_transfers.transfers) {
+      const uint32_t arrive = task_of_segment_[transfer.segment] - 1;  // made just before its transfer
+      if (transfer.enqueue_row == kNoIndex) {
+        add_gap_before(arrive, p_.table->ts_ns[transfer.row]);
+        continue;
+      }
+      const uint32_t segment = p_.host.segment_of_row[transfer.enqueue_row];
+      if (segment != kNoIndex) draft.depend(arrive, task_of_segment_[segment], EdgeKind::kLaunch, lag, true);
+    }
+    for (const HostTransferWait& wait : p_.host_transfers.waits) {
+      for (uint32_t t : wait.transfers) {
+        const uint32_t transfer = task_of_segment_[p_.host_transfers.transfers[t].segment];
+        draft.depend(task_of_segment_[wait.segment], transfer, EdgeKind::kSync, 0, false, false, 90);
+      }
+    }
+  }
+
+  // What was put into the queue before the recording began arrives when it was measured to: unexplained.
+  void add_gap_before(uint32_t arrive, int64_t start_ns) {
+    DraftTask gap;
+    gap.kind = TaskKind::kGap;
+    gap.event = draft.tasks[arrive].event;
+    gap.measured_start_ns = p_.host.origin_ns;
+    gap.duration_ns = start_ns - p_.host.origin_ns;
+    draft.depend(arrive, draft.add(gap), EdgeKind::kThread);
+  }
+
   void add_thread(uint32_t thread) {
     const HostThread& t = p_.host.threads[thread];
+    if (p_.host_transfers.is_transfer_thread[thread]) return add_transfer_thread(thread);
     uint32_t previous = kNoIndex;
     uint32_t waits_for_room = kNoIndex;
     for (uint32_t i = t.first_segment; i < t.end_segment; ++i) {
@@ -77,11 +131,10 @@ class Assembly {
       if (sync != kNoIndex && waits_unseen(p_.sync_calls[sync], task.duration_ns)) task.kind = TaskKind::kGap;
       if (sync != kNoIndex) task.duration_ns = entering_ns(p_.sync_calls[sync], task.duration_ns);
       if (call != kNoIndex && blocked_[call]) task.duration_ns = std::min(task.duration_ns, p_.launch_queue.call_ns);
-      if (wait_of_segment_[i] != kNoIndex) {
+      if (wait_of_segment_[i] != kNoWait) {
         task.kind = TaskKind::kHost;
-        const HandOff& wait = p_.hand_offs[wait_of_segment_[i]];
-        task.duration_ns = wait.latency_ns;
-        task.measured_start_ns = segment.end_ns - wait.latency_ns;
+        task.duration_ns = wait_of_segment_[i];
+        task.measured_start_ns = segment.end_ns - wait_of_segment_[i];
       }
       const uint32_t id = draft.add(task);
       if (previous != kNoIndex) draft.depend(id, previous, EdgeKind::kThread);
@@ -287,7 +340,9 @@ class Assembly {
   std::vector<bool> blocked_;
   std::vector<Room> room_;
   std::vector<int64_t> source_end_;
-  std::vector<uint32_t> sync_of_call_, call_of_row_, wait_of_segment_;
+  static constexpr int64_t kNoWait = -1;
+  std::vector<int64_t> wait_of_segment_;  ///< how long a segment that waits takes after what it waits for
+  std::vector<uint32_t> sync_of_call_, call_of_row_;
   std::vector<uint32_t> task_of_segment_, return_of_sync_, work_begin_, work_end_;
 };
 
@@ -316,7 +371,8 @@ RankPrograms make_programs(const EventTable& table, const BuildOptions& options)
   p.launch_queue = find_launch_queue(table, p.host, p.gpu);
   if (options.inter_stream) p.issue_order = find_issue_order(p);
   p.sync_calls = find_sync_calls(table, p.host, p.gpu, p.tolerance_ns, options.use_sync_rows);
-  p.hand_offs = find_hand_offs(table, p.host);
+  p.host_transfers = find_host_transfers(table, p.host);
+  p.hand_offs = find_hand_offs(table, p.host, p.host_transfers.is_transfer_thread);
   return p;
 }
 

@@ -43,12 +43,20 @@ class Calibration {
     launch_ = ConstantTable(launch);
     streams();
     syncs();
+    host_transfers();
     std::vector<Constant> constants = fitter_.fit();
     for (const auto& [name, copies] : copies_) fit_copies(name, copies, constants);
     return constants;
   }
 
  private:
+  void host_transfers() {
+    for (const HostTransfer& transfer : p_.host_transfers.transfers) {
+      if (!transfer.thread_was_idle) continue;
+      fitter_.add("enqueue", p_.table->ts_ns[transfer.row] - p_.table->ts_ns[transfer.enqueue_row]);
+    }
+  }
+
   int64_t previous_end(uint32_t w) const {
     const uint32_t previous = p_.stream_predecessor[w];
     return previous == kNoIndex ? INT64_MIN : p_.gpu.work[previous].end_ns;

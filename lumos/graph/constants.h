@@ -1,6 +1,7 @@
 // The few numbers that a rank's graph needs besides durations, fitted on the trace: how long from a launch call to an
 // idle stream's kernel, from one kernel to the next, from a stream's event to its waiter, from the GPU's end to a
-// synchronise call's return. Made by graph/build from samples; printed by inspect and replay.
+// synchronise call's return, from a call to a thread that communicates. Made by graph/build from samples; printed by
+// inspect and replay.
 #pragma once
 
 #include <cstdint>
@@ -44,5 +45,6 @@ inline constexpr int64_t kDefaultDispatchNs = 1000;
 inline constexpr int64_t kDefaultEventNs = 1500;
 inline constexpr int64_t kDefaultReturnNs = 5000;
 inline constexpr int64_t kDefaultCallNs = 2000;
+inline constexpr int64_t kDefaultEnqueueNs = 50000;  // to another CPU thread
 
 }  // namespace lumos

@@ -51,11 +51,13 @@ void collect(const EventTable& table, const HostProgram& host, uint32_t x, uint3
 
 }  // namespace
 
-std::vector<HandOff> find_hand_offs(const EventTable& table, const HostProgram& host) {
+std::vector<HandOff> find_hand_offs(const EventTable& table, const HostProgram& host,
+                                    const std::vector<bool>& left_out) {
   const uint32_t threads = static_cast<uint32_t>(host.threads.size());
   std::vector<Candidate> candidates;
   for (uint32_t x = 0; x < threads; ++x) {
     for (uint32_t y = 0; y < threads; ++y) {
+      if (!left_out.empty() && (left_out[x] || left_out[y])) continue;
       if (x != y) collect(table, host, x, y, x * threads + y, candidates);
     }
   }

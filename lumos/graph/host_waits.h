@@ -30,7 +30,9 @@ struct HandOff {
 };
 
 /// Hand-offs between threads, both ways (autograd and main, loaders ...). A pair of threads is believed when its waits
-/// end soon after the other's work, relative to how long they waited; no absolute threshold.
-std::vector<HandOff> find_hand_offs(const EventTable& table, const HostProgram& host);
+/// end soon after the other's work, relative to how long they waited; no absolute threshold. Threads of `left_out` (one
+/// entry per thread, or empty) take no part: how others wait for them is known better.
+std::vector<HandOff> find_hand_offs(const EventTable& table, const HostProgram& host,
+                                    const std::vector<bool>& left_out = {});
 
 }  // namespace lumos

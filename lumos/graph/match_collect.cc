@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "lumos/base/parallel.h"
+#include "lumos/graph/host_transfers.h"
 #include "lumos/trace/collective_names.h"
 
 namespace lumos {
@@ -111,8 +112,11 @@ class RankCollector {
 
   LocalRank collect(uint32_t rank_index, int64_t base_ns) {
     const std::vector<uint8_t> communicates = communication_rows(table_);
+    const std::vector<bool> on_threads = transfer_lanes(table_);
+    uint32_t first_thread = kNoIndex;
     for (uint32_t row = 0; row < table_.size(); ++row) {
-      if (communicates[row] == 0 || !is_gpu_work(table_.kind[row])) continue;
+      const bool on_thread = on_threads[table_.lane[row]];
+      if (communicates[row] == 0 || (!on_thread && !is_gpu_work(table_.kind[row]))) continue;
       LocalKernel local;
       CommKernel& kernel = local.kernel;
       kernel.rank_index = rank_index;
@@ -121,6 +125,14 @@ class RankCollector {
       kernel.start_ns = table_.ts_ns[row] + base_ns;
       kernel.end_ns = table_.end_ns(row) + base_ns;
       kernel.kind = kind_of_kernel_name(table_.name_of(row));
+      if (on_thread) {
+        // Threads that share a queue take turns as chance has it: they are one lane.
+        if (first_thread == kNoIndex) first_thread = kernel.lane;
+        kernel.lane = first_thread;
+        if (const OpDetail* op = table_.op_detail(row)) {
+          kernel.bytes = input_bytes(table_.text(op->input_dims), table_.text(op->input_types));
+        }
+      }
       if (const CollectiveDetail* detail = detail_of(row)) {
         fill(*detail, local);
       } else if (only_ && (kernel.kind != CollectiveKind::kSendRecv || only_->size == 2)) {

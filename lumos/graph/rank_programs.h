@@ -8,6 +8,7 @@
 #include "lumos/graph/exec_graph.h"
 #include "lumos/graph/gpu_program.h"
 #include "lumos/graph/host_program.h"
+#include "lumos/graph/host_transfers.h"
 #include "lumos/graph/host_waits.h"
 #include "lumos/graph/launch_queue.h"
 #include "lumos/graph/stream_waits.h"
@@ -35,6 +36,7 @@ struct RankPrograms {
   std::vector<StreamWait> stream_waits;
   std::vector<SyncCall> sync_calls;
   std::vector<HandOff> hand_offs;
+  HostTransfers host_transfers;        ///< communication on CPU threads
   std::vector<FirstWave> first_waves;  ///< drains too
   LaunchQueue launch_queue;
   std::vector<IssueOrder> issue_order;       ///< empty unless all streams share one connection

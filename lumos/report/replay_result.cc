@@ -31,7 +31,8 @@ double mean(const std::vector<double>& values) {
 
 bool has_gpu_tasks(const ExecGraph& graph, const RankTasks& rank) {
   for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-    if (is_gpu_task(graph.kind[task])) return true;
+    // gloo's transfers run on CPU threads.
+    if (is_gpu_task(graph.kind[task]) && graph.processors[graph.processor[task]].is_gpu) return true;
   }
   return false;
 }

@@ -258,7 +258,7 @@ void EventParser::emit_row(const EventFields& fields, char phase) {
       int_or(fields.arg(fields.has(ArgKey::kExternalId) ? ArgKey::kExternalId : ArgKey::kExternalIdOld), 0);
   row.external_id = external < 0 || external > UINT32_MAX ? 0 : static_cast<uint32_t>(external);
   if (is_gpu_work(row.kind)) row.detail = gpu_detail(fields);
-  if (row.kind == EventKind::kCpuOp) row.detail = op_detail(fields);
+  if (row.kind == EventKind::kCpuOp || row.kind == EventKind::kAnnotation) row.detail = op_detail(fields);
   if (row.kind == EventKind::kSync) row.detail = sync_detail(fields);
   out_->rows.push_back(row);
 }

@@ -19,7 +19,8 @@ const GpuDetail* EventTable::gpu_detail(size_t row) const {
 }
 
 const OpDetail* EventTable::op_detail(size_t row) const {
-  return kind[row] == EventKind::kCpuOp && detail[row] != kNoIndex ? &ops[detail[row]] : nullptr;
+  const bool has_ops = kind[row] == EventKind::kCpuOp || kind[row] == EventKind::kAnnotation;
+  return has_ops && detail[row] != kNoIndex ? &ops[detail[row]] : nullptr;
 }
 
 const SyncDetail* EventTable::sync_detail(size_t row) const {

@@ -6,6 +6,7 @@
     print(job.predict(scale={"comm:.*": 0.5}))
 """
 
+from . import profiler
 from ._lumos import Interrupted, LumosError, UnreadableError, UsageError, __version__
 from .commands import diff, estimate, report, run, search
 from .job import Job, Timeline, load
@@ -15,5 +16,5 @@ from .table import Table
 
 __all__ = [
     "Interrupted", "Job", "LumosError", "Record", "Result", "SearchResult", "Table", "Timeline", "UnreadableError",
-    "UsageError", "__version__", "diff", "estimate", "load", "report", "run", "search", "sweep",
+    "UsageError", "__version__", "diff", "estimate", "load", "profiler", "report", "run", "search", "sweep",
 ]
