@@ -314,5 +314,13 @@ NB_MODULE(_lumos, module) {
              nb::arg("inter_stream"));
   module.def("run_command", run_command, nb::arg("words"), "What the command of these words prints.");
   module.def(
+      "job_fields",
+      [] {
+        std::vector<std::string> names;
+        for (std::string_view name : job_field_names()) names.emplace_back(name);
+        return names;
+      },
+      "Names of all settings of a job.");
+  module.def(
       "config_folders", [](const std::string& kind) { return config_folders(kind); }, nb::arg("kind"));
 }

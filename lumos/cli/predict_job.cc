@@ -1,11 +1,14 @@
 #include "lumos/cli/predict_job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "lumos/base/parallel.h"
 #include "lumos/graph/build.h"
+#include "lumos/graph/job.h"
 #include "lumos/model/job_file.h"
 #include "lumos/program/predict.h"
+#include "lumos/whatif/host_layers.h"
 
 namespace lumos {
 
@@ -47,6 +50,28 @@ Status check_job_against_traces(const Job& job, const std::vector<EventTable>& t
   return {};
 }
 
+bool has_gpu_work(const EventTable& table) {
+  return std::any_of(table.kind.begin(), table.kind.end(), [](EventKind kind) { return is_gpu_work(kind); });
+}
+
+/// Traces of CPUs alone: there is no program of kernels to recover, and of the job only the layers can change.
+Result<PredictResult> predict_on_cpus(std::vector<EventTable> tables, const Job& base, const Job& target,
+                                      const std::vector<JobSetting>& settings, int threads) {
+  for (const auto& [name, value] : settings) {
+    if (name != "num_layers") {
+      return fail(ErrorKind::kUsage, "--set {}: of a job that was traced on CPUs alone, only num_layers can change",
+                  name);
+    }
+  }
+  JobOptions options;
+  options.read.threads = threads;
+  const LinkedJob job = link_job(std::move(tables), options);
+  ExecGraph changed = TRY(with_layers(job, base.num_layers, target.num_layers));
+  PredictOptions predict;
+  predict.threads = threads;
+  return predict_result(job.linked.graph, std::move(changed), predict);
+}
+
 }  // namespace
 
 Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& change, Console& console) {
@@ -58,6 +83,13 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   TraceSet set = TRY(read_for(read, console));
   TRY_STATUS(check_job_against_traces(base.job, set.tables, change.job_file));
   const int threads = static_cast<int>(read.threads);
+  if (std::none_of(set.tables.begin(), set.tables.end(), has_gpu_work)) {
+    PredictResult result = TRY(predict_on_cpus(std::move(set.tables), base.job, target, settings, threads));
+    for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0});
+    result.warnings = base.warnings;
+    result.job = job_figures(target, result.predicted_ms, "");
+    return result;
+  }
   std::vector<ExecGraph> graphs(set.tables.size());
   parallel_for(graphs.size(), threads, [&](size_t i) {
     graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(set.tables[i])), BuildOptions{});

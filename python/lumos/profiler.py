@@ -47,6 +47,7 @@ _TORCHTITAN = {
 }
 # What a setting can be; Megatron keeps much else among its arguments.
 _SCALARS = (bool, int, float, str)
+_DTYPES = {"torch.bfloat16": "bf16", "torch.float16": "fp16", "torch.float32": "fp32"}
 
 
 def _members(thing: Any) -> Mapping[str, Any]:
@@ -78,6 +79,10 @@ def job_settings(source: Any = None, **settings: Any) -> dict[str, Any]:
         found = _from_torchtitan(given)
     else:
         found = {name: value for name, value in given.items() if name in known and isinstance(value, _SCALARS)}
+        # Megatron holds PyTorch's type here, which its bf16 and fp16 switches chose.
+        dtype = _DTYPES.get(str(given.get("params_dtype")))
+        if dtype:
+            found["params_dtype"] = dtype
     return {**found, **settings}
 
 
