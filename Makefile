@@ -5,7 +5,7 @@ NINJA = ninja -C $(BUILD)
 # Data outside the repository: public traces and measurements that some tests and tables read.
 export LUMOS_DATA ?= $(abspath ../shared)
 
-.PHONY: build demo test test-browser test-cluster dist accuracy bench format check sanitize fuzz docs golden clean
+.PHONY: build demo test test-browser test-cluster test-python dist accuracy bench bench-peers format check sanitize fuzz docs golden clean
 
 build:
 	@scripts/install-deps build
@@ -34,6 +34,10 @@ test-cluster: build
 	@scripts/install-deps cluster || true
 	@scripts/test-cluster $(BUILD)/lumos
 
+# The Python package in a new virtual environment; LUMOS_TORCH=0 leaves PyTorch out.
+test-python:
+	@scripts/test-python build-python/build
+
 # A relocatable archive: dist/lumos-VERSION-linux-ARCH.tar.gz.
 dist:
 	@scripts/install-deps build
@@ -53,6 +57,10 @@ bench:
 	@cmake -S . -B build-bench -G Ninja -DLUMOS_TESTS=OFF -DLUMOS_BENCH=ON $(CMAKE_FLAGS) >/dev/null
 	@ninja -C build-bench
 	@scripts/run-bench build-bench
+
+# Beside Holistic Trace Analysis on the same traces: rewrites docs/performance-peers.md.
+bench-peers: build
+	@scripts/bench-peers $(BUILD)/lumos
 
 format:
 	@scripts/check-format --fix
@@ -87,4 +95,4 @@ golden: build
 	@scripts/golden --update --lumos $(BUILD)/lumos tests/golden/*.session
 
 clean:
-	rm -rf build build-bench build-dist build-fuzz build-sanitize dist
+	rm -rf build build-bench build-python build-dist build-fuzz build-sanitize dist
