@@ -265,12 +265,12 @@ void bind_timeline(nb::module_& module) {
           nb::arg("rank"), nb::arg("step"), nb::arg("measured"))
       .def(
           "report",
-          [](const ReplayedJob& timeline, int64_t rank, int64_t step, const std::string& against) {
-            return long_call("drawing", [timeline, rank, step, against](Console& console) {
-              return report(timeline, rank, step, against, console);
+          [](const ReplayedJob& timeline, int64_t rank, int64_t step, const std::string& against, bool gains) {
+            return long_call("drawing", [timeline, rank, step, against, gains](Console& console) {
+              return report(timeline, rank, step, against, gains, console);
             });
           },
-          nb::arg("rank"), nb::arg("step"), nb::arg("against"))
+          nb::arg("rank"), nb::arg("step"), nb::arg("against"), nb::arg("gains"))
       .def(
           "to_chrome_trace",
           [](const ReplayedJob& timeline, const std::string& path) {

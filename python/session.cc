@@ -112,13 +112,18 @@ Result<Answer> critical_path(const ReplayedJob& timeline, int64_t rank, int64_t 
 }
 
 Result<std::string> report(const ReplayedJob& timeline, int64_t rank, int64_t step, const std::string& against,
-                           Console& console) {
+                           bool with_gains, Console& console) {
   const ExecGraph& graph = *timeline.replayed.graph;
   const uint32_t rank_index = TRY(find_rank(graph, rank));
-  PageInput input{*timeline.loaded.job, *timeline.replayed.timeline, *timeline.result, rank_index, 0,
-                  std::nullopt,         timeline.loaded.threads()};
+  PageInput input{*timeline.loaded.job, *timeline.replayed.timeline, *timeline.result, rank_index};
+  input.threads = timeline.loaded.threads();
   input.step = TRY(find_step(graph, rank_index, step));
   if (!against.empty()) input.comparison = TRY(compare_with(against, timeline.loaded.read, graph, console));
+  if (with_gains) {
+    GainsOptions options;
+    options.threads = timeline.loaded.threads();
+    input.gains = gains_result(*timeline.loaded.job, options);
+  }
   return report_page(input);
 }
 

@@ -61,8 +61,8 @@ Result<Answer> predict_configuration(const LoadedJob& loaded, const JobChange& c
 
 /// `measured` walks the recorded run. rank and step as the command takes them, -1 for its defaults.
 Result<Answer> critical_path(const ReplayedJob& timeline, int64_t rank, int64_t step, bool measured);
-/// The HTML report; `against` is a path as `--against` takes it, or empty.
+/// The HTML report; `against` is a path as `--against` takes it, or empty. Gains take longest.
 Result<std::string> report(const ReplayedJob& timeline, int64_t rank, int64_t step, const std::string& against,
-                           Console& console);
+                           bool with_gains, Console& console);
 
 }  // namespace lumos

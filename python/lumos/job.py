@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
@@ -184,13 +183,15 @@ class Timeline:
         """Writes the replayed steps for Perfetto, a file per rank; returns the files."""
         return self._timeline.to_chrome_trace(os.fspath(path))
 
-    def report(self, path: Path, *, rank: int = -1, step: int = -1, against: Union[None, Path, Result] = None) -> str:
-        """Writes the HTML report and returns its path. `against` is another run's trace, or a prediction."""
+    def report(self, path: Path, *, rank: int = -1, step: int = -1, against: Union[None, Path, Result] = None,
+               gains: bool = True) -> str:
+        """Writes the HTML report and returns its path. `against` is another run's trace, or a prediction; gains=False
+        leaves out what would gain most, which takes longest."""
         if isinstance(against, Result):
             with written_json(against, "prediction") as written:
-                text = self._timeline.report(rank, step, written)
+                text = self._timeline.report(rank, step, written, gains)
         else:
-            text = self._timeline.report(rank, step, "" if against is None else os.fspath(against))
+            text = self._timeline.report(rank, step, "" if against is None else os.fspath(against), gains)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         return os.fspath(path)
