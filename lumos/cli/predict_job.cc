@@ -85,7 +85,7 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   const int threads = static_cast<int>(read.threads);
   if (std::none_of(set.tables.begin(), set.tables.end(), has_gpu_work)) {
     PredictResult result = TRY(predict_on_cpus(std::move(set.tables), base.job, target, settings, threads));
-    for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0});
+    for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0, {}});
     result.warnings = base.warnings;
     result.job = job_figures(target, result.predicted_ms, "");
     return result;
