@@ -57,8 +57,7 @@ struct GpuDetail {
   bool operator==(const GpuDetail&) const = default;
 };
 
-/// Operator details (args of cpu_op rows, and of annotations that have any: gloo's operations are such). Texts are the
-/// raw JSON arrays, interned.
+/// Operator details (args of cpu_op rows). Texts are the raw JSON arrays, interned.
 struct OpDetail {
   NameId input_dims = kNoName;
   NameId input_types = kNoName;
