@@ -162,7 +162,8 @@ Columns events_of(const LoadedJob& job, const std::vector<int64_t>& ranks) {
   });
 }
 
-Pair predict_with(const LoadedJob& job, const ChangeArguments& changes, double jitter, int64_t samples, int64_t seed) {
+Pair predict_with(const LoadedJob& job, const ChangeArguments& changes, const std::string& jitter, int64_t samples,
+                  int64_t seed) {
   return pair_of(long_call("simulating", [job, request = PredictRequest{changes, jitter, samples, seed}](Console&) {
     return predict(job, request);
   }));

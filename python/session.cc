@@ -89,8 +89,12 @@ Answer stragglers(const LoadedJob& loaded) {
 
 Result<Answer> predict(const LoadedJob& loaded, const PredictRequest& request) {
   const ChangeList changes = TRY(change_list(request.changes));
-  const PredictOptions options =
-      TRY(predict_options({request.jitter, request.samples, request.seed, loaded.read.threads}));
+  JitterArguments jitter;
+  jitter.samples = request.samples;
+  jitter.seed = request.seed;
+  jitter.threads = loaded.read.threads;
+  TRY_STATUS(set_jitter(jitter, request.jitter));
+  const PredictOptions options = TRY(predict_options(jitter));
   TRY_STATUS(check_something_changes(changes, options));
   const PredictResult result = TRY(predict_changes(*loaded.job, changes, options));
   return Answer{predict_json(result), predict_text(result)};

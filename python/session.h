@@ -42,7 +42,7 @@ struct ReplayedJob {
 
 struct PredictRequest {
   ChangeArguments changes;
-  double jitter = 0;
+  std::string jitter;  ///< as --jitter takes it; empty: none
   int64_t samples = 100;
   int64_t seed = 1;
 };

@@ -144,6 +144,7 @@ class Matcher {
 
   Pairing pair_members(const MemberSequence& a, const MemberSequence& b, bool clocks_known) {
     Pairing out = pair_by_sequence(a, b);
+    if (!out.pairs.empty() && in_call_order(out)) return out;
     if (out.pairs.empty() && a.kernels.size() == b.kernels.size()) {
       for (size_t i = 0; i < a.kernels.size(); ++i) out.pairs.emplace_back(a.kernels[i], b.kernels[i]);
     }
@@ -187,6 +188,16 @@ class Matcher {
       if (found != numbered.end()) out.pairs.emplace_back(found->second, id);
     }
     return out;
+  }
+
+  /// Threads of a busy machine notice the end of an operation milliseconds apart, so ends say little where the order of
+  /// calls says all. Kinds must agree.
+  bool in_call_order(const Pairing& pairing) const {
+    return std::all_of(pairing.pairs.begin(), pairing.pairs.end(), [&](const auto& pair) {
+      const CommKernel& a = out_.kernels[pair.first];
+      const CommKernel& b = out_.kernels[pair.second];
+      return a.in_call_order && b.in_call_order && a.kind == b.kind;
+    });
   }
 
   /// True if the paired kernels can be the same collectives: kinds and sizes equal, and most ends one offset apart.

@@ -26,6 +26,7 @@ struct CommKernel {
   int64_t end_ns = 0;
   int64_t bytes = -1;
   int64_t sequence = -1;
+  bool in_call_order = false;  ///< `sequence` counts the program's calls: sure, however far apart the ends are
 };
 
 /// A set of ranks that communicate, the same for all of them.

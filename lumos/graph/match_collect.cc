@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -105,6 +106,37 @@ CommGroup direction_group(const CommGroup& whole, int32_t from, int32_t to) {
   return pair;
 }
 
+/// An operation on a CPU thread by the call that put it into the queue.
+struct CallOrder {
+  int64_t sequence = -1;
+  uint32_t enqueue_row = kNoIndex;
+};
+
+/// Sequence numbers for communication on CPU threads, whose rows have none: the k-th operation that was put into the
+/// queue during step N is that of every rank, because all call them in one order. By row; none outside of steps.
+std::unordered_map<uint32_t, CallOrder> sequences_by_step(const EventTable& table) {
+  constexpr int64_t kMostPerStep = 1 << 20;  // so that step and position make one number
+  constexpr std::string_view kStep = "ProfilerStep#";
+  std::map<int64_t, int64_t> step_at;  // start to number
+  for (uint32_t row = 0; row < table.size(); ++row) {
+    const std::string_view name = table.name_of(row);
+    if (table.kind[row] != EventKind::kAnnotation || !name.starts_with(kStep)) continue;
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data() + kStep.size(), name.data() + name.size(), number);
+    if (error == std::errc()) step_at[table.ts_ns[row]] = number;
+  }
+  std::unordered_map<uint32_t, CallOrder> sequences;
+  std::map<int64_t, int64_t> in_step;
+  for (const HostTransfer& transfer : find_host_transfers(table, build_host_program(table)).transfers) {
+    if (transfer.enqueue_row == kNoIndex) continue;
+    const auto after = step_at.upper_bound(table.ts_ns[transfer.enqueue_row]);
+    if (after == step_at.begin()) continue;
+    const int64_t step = std::prev(after)->second;
+    sequences[transfer.row] = {step * kMostPerStep + in_step[step]++, transfer.enqueue_row};
+  }
+  return sequences;
+}
+
 class RankCollector {
  public:
   RankCollector(const EventTable& table, const MatchOptions& options)
@@ -113,6 +145,8 @@ class RankCollector {
   LocalRank collect(uint32_t rank_index, int64_t base_ns) {
     const std::vector<uint8_t> communicates = communication_rows(table_);
     const std::vector<bool> on_threads = transfer_lanes(table_);
+    const bool any = std::find(on_threads.begin(), on_threads.end(), true) != on_threads.end();
+    const auto sequences = any ? sequences_by_step(table_) : std::unordered_map<uint32_t, CallOrder>();
     uint32_t first_thread = kNoIndex;
     for (uint32_t row = 0; row < table_.size(); ++row) {
       const bool on_thread = on_threads[table_.lane[row]];
@@ -129,9 +163,11 @@ class RankCollector {
         // Threads that share a queue take turns as chance has it: they are one lane.
         if (first_thread == kNoIndex) first_thread = kernel.lane;
         kernel.lane = first_thread;
-        if (const OpDetail* op = table_.op_detail(row)) {
-          kernel.bytes = input_bytes(table_.text(op->input_dims), table_.text(op->input_types));
+        if (const auto found = sequences.find(row); found != sequences.end()) {
+          kernel.sequence = found->second.sequence;
+          kernel.in_call_order = true;
         }
+        kernel.bytes = bytes_on_thread(row, sequences);
       }
       if (const CollectiveDetail* detail = detail_of(row)) {
         fill(*detail, local);
@@ -146,6 +182,15 @@ class RankCollector {
   }
 
  private:
+  /// By the tensors of the call: the thread's own row may name what lies in their place when it runs.
+  int64_t bytes_on_thread(uint32_t row, const std::unordered_map<uint32_t, CallOrder>& calls) const {
+    const OpDetail* op = table_.op_detail(row);
+    if (op == nullptr) return -1;
+    const auto call = calls.find(row);
+    const OpDetail* called = call == calls.end() ? nullptr : table_.op_detail(call->second.enqueue_row);
+    return input_bytes(table_.text((called != nullptr ? called : op)->input_dims), table_.text(op->input_types));
+  }
+
   const CollectiveDetail* detail_of(uint32_t row) const {
     if (const CollectiveDetail* detail = table_.collective_detail(row)) return detail;
     const auto found = by_external_id_.find(table_.external_id[row]);

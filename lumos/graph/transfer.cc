@@ -131,6 +131,11 @@ TransferColumns split_transfers(const JobMatches& matches, const std::vector<con
     for (uint32_t id : collective.kernels) {
       const CommKernel& kernel = matches.kernels[id];
       out.transfer_ns[id] = transfer - std::min(out.settle_ns, transfer / 4);
+      // Threads of a busy machine finish one operation each in its own time.
+      if (matches.kernels[id].in_call_order && collective.complete) {
+        const int64_t own = matches.end_of(id) - collective.last_start_ns;
+        if (own > 0) out.transfer_ns[id] = own - std::min(out.settle_ns, own / 4);
+      }
       out.wait_ns[id] = std::max<int64_t>(0, collective.last_start_ns - matches.start_of(id));
       out.hidden_ns[id] = std::max<int64_t>(0, kernel.end_ns - kernel.start_ns - out.wait_ns[id] - transfer);
       out.source[id] = source;

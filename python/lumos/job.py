@@ -75,7 +75,7 @@ class Job:
     def predict(self, changes: Union[None, Path, Mapping[str, Any]] = None, *, job: Union[None, Path, Mapping] = None,
                 scale: Any = None, remove: Any = None, fuse: Any = None, drop_sync: Any = None, overlap: Any = None,
                 bandwidth: Any = None, latency: Any = None, no_launch_overhead: bool = False, gpus_per_node: int = 0,
-                jitter: float = 0, samples: int = 100, seed: int = 1, seeds: int = 8, plain: bool = False,
+                jitter: Union[float, str] = 0, samples: int = 100, seed: int = 1, seeds: int = 8, plain: bool = False,
                 **settings: Any) -> Result:
         """The step with something changed, as `lumos predict` has it.
 
@@ -98,9 +98,9 @@ class Job:
         if isinstance(changes, Mapping):
             with written_json(changes, "changes") as path:
                 asked.file = path
-                return Result(*self._job.predict(asked, jitter, samples, seed))
+                return Result(*self._job.predict(asked, str(jitter), samples, seed))
         asked.file = "" if changes is None else os.fspath(changes)
-        return Result(*self._job.predict(asked, jitter, samples, seed))
+        return Result(*self._job.predict(asked, str(jitter), samples, seed))
 
     def gains(self) -> Result:
         """What would shorten the step most if it were faster."""
