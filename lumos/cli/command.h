@@ -53,7 +53,7 @@ struct Command {
   std::string example;
   std::vector<Option> options;
   Schema schema = {};
-  Schema other_schema = {};  ///< of the other question that an option asks
+  Schema other_schema = {};             ///< of the other question that an option asks
   std::function<Status(Console&)> run;  ///< called once the options are stored
 };
 
