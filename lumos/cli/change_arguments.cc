@@ -58,12 +58,10 @@ Result<ChangeList> change_list(const ChangeArguments& arguments) {
   if (!arguments.from_cluster.empty()) {
     list.from_cluster = TRY(read_shared_cluster(TRY(find_config("clusters", arguments.from_cluster))));
   }
-  std::vector<std::string> clusters;
-  for (const std::string& word : arguments.cluster) clusters.push_back(TRY(find_config("clusters", word)));
   if (arguments.gpus_per_node > 0) list.gpus_per_node = arguments.gpus_per_node;
   for (const std::string& text : arguments.scales) list.scales.push_back(TRY(parse_scale(text)));
   const std::pair<const char*, const std::vector<std::string>*> lists[] = {{"scale-batch", &arguments.scale_batch},
-                                                                           {"cluster", &clusters},
+                                                                           {"cluster", &arguments.cluster},
                                                                            {"kernel-times", &arguments.kernel_times},
                                                                            {"remove", &arguments.remove},
                                                                            {"fuse", &arguments.fuse},
@@ -72,7 +70,12 @@ Result<ChangeList> change_list(const ChangeArguments& arguments) {
                                                                            {"bandwidth", &arguments.bandwidth},
                                                                            {"latency", &arguments.latency}};
   for (const auto& [option, texts] : lists) {
-    for (const std::string& text : *texts) list.changes.push_back(TRY(parse_change(option, text)));
+    for (const std::string& text : *texts) {
+      // A cluster that comes with Lumos is told by its name; answers say what the user said.
+      const bool named = option == std::string_view("cluster");
+      list.changes.push_back(TRY(parse_change(option, named ? TRY(find_config("clusters", text)) : text)));
+      if (named) list.changes.back().text = "--cluster " + text;
+    }
   }
   if (arguments.no_launch_overhead) list.changes.push_back(TRY(parse_change("no-launch-overhead", "")));
   return list;
