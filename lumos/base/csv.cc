@@ -44,6 +44,8 @@ Result<CsvTable> parse_csv(std::string_view text, std::string_view source) {
   CsvTable table;
   table.source = source;
   uint32_t number = 0;
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // as spreadsheets put first
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);

@@ -16,6 +16,12 @@ TEST(Csv, ReadsQuotedCellsAndSkipsCommentsAndEmptyLines) {
   EXPECT_EQ(table->find_column("none"), -1);
 }
 
+TEST(Csv, AByteOrderMarkIsNoPartOfTheFirstColumn) {
+  const auto table = parse_csv("\xef\xbb\xbfname,size\r\na,3\r\n", "t.csv");
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_EQ(table->find_column("name"), 0);
+}
+
 TEST(Csv, AShortRowIsAnErrorThatNamesItsLine) {
   const auto table = parse_csv("a,b\n1,2\n3\n", "t.csv");
   ASSERT_FALSE(table);

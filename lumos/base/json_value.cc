@@ -41,6 +41,7 @@ Result<Value> parse_json(std::string_view text, std::string_view source) {
   // simdjson's conversions throw on a wrong kind, which convert() has ruled out; parsing itself returns an error code.
   simdjson::dom::parser parser;
   simdjson::dom::element root;
+  if (text.data() == nullptr) text = "";  // an empty view may point nowhere, which a copy of it must not
   const simdjson::error_code error = parser.parse(text.data(), text.size()).get(root);
   if (error != simdjson::SUCCESS) {
     return fail(ErrorKind::kUsage, "{}: not valid JSON: {}", source, simdjson::error_message(error));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lumos/cli/config_file.h"
 #include "lumos/cli/traced_job.h"
 #include "lumos/graph/job.h"
 #include "lumos/model/job_file.h"
@@ -78,8 +79,9 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
     result.job = job_figures(target, result.predicted_ms, "");
     return result;
   }
-  const Network network =
-      change.cluster.empty() ? default_network() : network_of(TRY(read_cluster_file(change.cluster)));
+  const Network network = change.cluster.empty()
+                              ? default_network()
+                              : network_of(TRY(read_cluster_file(TRY(find_config("clusters", change.cluster)))));
   const Recovery recovery = TRY(recover_tables(std::move(set.tables), base.job, network, threads));
   ForecastOptions options;
   options.seeds = static_cast<int>(change.seeds);

@@ -124,7 +124,7 @@ std::string synth_json(const std::vector<WrittenRank>& ranks, double estimate_ms
 Result<SyntheticOptions> options_of(const SynthArguments& arguments, const Job& job) {
   if (arguments.steps < 1 || arguments.steps > kMaxSteps)
     return fail(ErrorKind::kUsage, "synth: --steps must be from 1 to {}, not {}", kMaxSteps, arguments.steps);
-  if (arguments.jitter < 0 || arguments.jitter > 1)
+  if (!(arguments.jitter >= 0 && arguments.jitter <= 1))  // nan is no number to draw with
     return fail(ErrorKind::kUsage, "synth: --jitter must be from 0 to 1, as in 0.05 for 5 %");
   SyntheticOptions options;
   options.steps = static_cast<int>(arguments.steps);

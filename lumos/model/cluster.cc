@@ -1,6 +1,7 @@
 #include "lumos/model/cluster.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "lumos/base/toml.h"
 
@@ -90,14 +91,21 @@ Status refuse_unknown(const ValueView& file) {
 
 bool is_optional(const ClusterField& field) { return field.name == "num_nodes" || field.name == "price_per_gpu_hour"; }
 
+/// Rates and sizes divide; overheads may be nothing.
+bool may_be_zero(const ClusterField& field) {
+  return field.name.ends_with("_us") || is_optional(field) || field.name == "gpu.reserved_gib";
+}
+
+bool is_allowed(const ClusterField& field, double value) {
+  return std::isfinite(value) && (value > 0 || (value == 0 && may_be_zero(field)));
+}
+
 Status check_cluster(const ValueView& file, Cluster& cluster) {
   for (const ClusterField& field : cluster_fields()) {
     const double value = field.real != nullptr ? field.real(cluster) : static_cast<double>(field.whole(cluster));
-    // Rates and sizes divide; overheads may be nothing.
-    const bool may_be_zero = field.name.ends_with("_us") || is_optional(field) || field.name == "gpu.reserved_gib";
-    if (value < 0 || (value == 0 && !may_be_zero)) {
+    if (!is_allowed(field, value)) {
       return at_path(file, field.name)
-          .error(fmt::format("{} must be {}", field.name, may_be_zero ? "0 or more" : "positive"));
+          .error(fmt::format("{} must be {}", field.name, may_be_zero(field) ? "0 or more" : "positive"));
     }
   }
   return {};
@@ -133,8 +141,9 @@ Status set_cluster_field(Cluster& cluster, std::string_view name, std::string_vi
   if (field == nullptr) return fail(ErrorKind::kUsage, "no number of a cluster is called '{}'", name);
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size() || value < 0) {
-    return fail(ErrorKind::kUsage, "{}: '{}' is not a number of 0 or more", name, text);
+  if (error != std::errc() || stop != text.data() + text.size() || !is_allowed(*field, value)) {
+    return fail(ErrorKind::kUsage, "{}: '{}' is not a {}number{}", name, text, may_be_zero(*field) ? "" : "positive ",
+                may_be_zero(*field) ? " of 0 or more" : "");
   }
   if (field->real != nullptr) {
     field->real(cluster) = value;

@@ -49,6 +49,8 @@ TEST(Cluster, SettingsChangeOneNumber) {
   EXPECT_EQ(cluster.gpu.memory_gib, 40);
   EXPECT_FALSE(set_cluster_field(cluster, "gpu.memory", "40"));
   EXPECT_FALSE(set_cluster_field(cluster, "gpu.memory_gib", "much"));
+  for (const char* wrong : {"0", "-1", "nan", "inf"}) EXPECT_FALSE(set_cluster_field(cluster, "gpu.memory_gib", wrong));
+  EXPECT_TRUE(set_cluster_field(cluster, "node.latency_us", "0"));
 }
 
 TEST(Configs, EveryJobRunsOnEveryCluster) {

@@ -22,12 +22,14 @@ std::vector<Part> list_parts(const RecoveredRank& rank) {
     const Pass& pass = rank.passes[p];
     for (uint32_t i = pass.begin; i < pass.end; ++i) {
       Label label = rank.labels[i];
-      // What is recomputed belongs to the backward of its layer.
+      // What is recomputed belongs to the backward of its layer, whether it comes before all of it or in its middle.
       const bool starts = i == pass.begin || pass.phase == Phase::kOptimizer || pass.phase == Phase::kGradSync ||
                           pass.phase == Phase::kP2p || label.layer != rank.labels[i - 1].layer;
       const bool same_backward = !parts.empty() && parts.back().label.microbatch == label.microbatch &&
                                  parts.back().label.chunk == label.chunk && parts.back().label.layer == label.layer &&
-                                 parts.back().label.phase == Phase::kRecompute && label.phase == Phase::kBackward;
+                                 ((parts.back().label.phase == Phase::kRecompute && label.phase == Phase::kBackward) ||
+                                  (parts.back().label.phase == Phase::kBackward && label.layer >= 0 &&
+                                   (label.phase == Phase::kRecompute || label.phase == Phase::kBackward)));
       if (starts && !same_backward) parts.push_back({p, i, i, label});
       parts.back().launch_end = i + 1;
       if (same_backward) parts.back().label.phase = Phase::kBackward;

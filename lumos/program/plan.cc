@@ -220,7 +220,8 @@ class StagePlanner {
     for (int64_t i = 0; i < layers_; ++i) {
       const PassBlocks& pass = like(key, donor_, true, false, false);
       if (pass.layers.empty()) return;
-      if (recomputes)
+      const bool this_one = target_.recompute_method != RecomputeMethod::kBlock || i < target_.recompute_num_layers;
+      if (recomputes && this_one)
         put(donor_, draw_.pick(like({false, key.microbatch, key.chunk}, donor_, true, false, false).layers), out);
       put(donor_, draw_.pick(pass.layers), out);
     }

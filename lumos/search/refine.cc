@@ -1,6 +1,7 @@
 #include "lumos/search/refine.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <tuple>
 
@@ -54,8 +55,12 @@ Result<std::vector<Refusal>> refine(SearchResult& result, const std::vector<Conf
   const std::string context = search_context(anchor) + " simulated";
   std::vector<Refusal> refusals;
   size_t tries = kTriesPerWanted * options.count;
+  double best_ms = std::numeric_limits<double>::infinity();
   for (Evaluated& each : result.evaluated) {
-    if (result.simulated == options.count || tries == 0 || !each.outcome.fits) break;
+    // Estimates may be too short: what still looks better than the best that was simulated is simulated too.
+    const bool could_be_best = each.outcome.step_ms < best_ms;
+    if (options.count == 0 || tries == 0 || !each.outcome.fits) break;
+    if (result.simulated >= options.count && !could_be_best) break;
     if (options.stopped()) {
       result.complete = false;
       break;
@@ -75,6 +80,7 @@ Result<std::vector<Refusal>> refine(SearchResult& result, const std::vector<Conf
       each.outcome = simulated_outcome(std::move(id), job, anchor, each.outcome, *figures);
       TRY_STATUS(save({each}));
     }
+    best_ms = std::min(best_ms, each.outcome.step_ms);
     ++result.simulated;
   }
   rank_again(result);

@@ -35,7 +35,7 @@ Result<StepFigures> reversed(const Job& job, const Searched& from) {
   for (const Configuration& configuration : from.configurations) {
     if (config_id(configuration.job, "") != config_id(job, "")) continue;
     StepFigures figures;
-    figures.step_ms = 1e6 / configuration.bound_ms;
+    figures.step_ms = 1e-3 / configuration.bound_ms;  // below every estimate, or refine would go on
     figures.exposed_comm_ms = 1;
     return figures;
   }
@@ -68,6 +68,19 @@ TEST(Refine, TheBestSimulatedComesFirst) {
   for (const size_t i : from.result.front)
     front_after.push_back(from.configurations[from.result.evaluated[i].index].id);
   EXPECT_EQ(front_before, front_after);
+}
+
+TEST(Refine, GoesOnWhileAnEstimateLooksBetterThanTheBestSimulated) {
+  Searched from = searched();
+  RefineOptions options;
+  options.count = 2;
+  const auto slow = [](const Job&) -> Result<StepFigures> {
+    StepFigures figures;
+    figures.step_ms = 1e9;
+    return figures;
+  };
+  ASSERT_TRUE(refine(from.result, from.configurations, from.anchor, {}, options, slow, nowhere()));
+  EXPECT_EQ(from.result.simulated, 8u);  // four times as many, and no more
 }
 
 TEST(Refine, WhatCannotBeSimulatedIsNamedAndTheNextIsTried) {

@@ -26,7 +26,9 @@ std::vector<Span> row_spans(const ExecGraph& graph, const Timeline& timeline, co
                             const Nesting& nested, ReplayedRows rows) {
   std::vector<Span> spans(rank.table->size());
   for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-    if (graph.event[task] == kNoIndex || (rows == ReplayedRows::kGpu && !is_gpu_task(graph.kind[task]))) continue;
+    // A gap belongs to the kernel that follows it, which did not run yet.
+    if (graph.event[task] == kNoIndex || graph.kind[task] == TaskKind::kGap) continue;
+    if (rows == ReplayedRows::kGpu && !is_gpu_task(graph.kind[task])) continue;
     spans[graph.event[task]].cover({timeline.start_ns[task], timeline.end_ns[task]});
   }
   for (auto row = nested.order.rbegin(); row != nested.order.rend(); ++row) {

@@ -51,6 +51,9 @@ Result<Change> with_batch_factor(Change change, std::string_view value) {
   if (!number || change.factor <= 0) {
     return fail(ErrorKind::kUsage, "{}: '{}' is no factor; 4 means four times the samples", change.text, value);
   }
+  constexpr double kLargestBatchFactor = 1e4;  // a batch that no memory holds is a slip of the keyboard
+  if (change.factor > kLargestBatchFactor)
+    return fail(ErrorKind::kUsage, "{}: a factor of up to {:g} can be asked for", change.text, kLargestBatchFactor);
   return change;
 }
 
