@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lumos/base/result.h"
+#include "lumos/graph/collective.h"
 #include "lumos/report/kind_names.h"
 #include "lumos/report/overlay.h"
 #include "lumos/report/row_times.h"

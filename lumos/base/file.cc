@@ -17,12 +17,6 @@ struct Closer {
 };
 using File = std::unique_ptr<std::FILE, Closer>;
 
-// Devices and pipes (/dev/null, /dev/stdout, process substitution) must be written to, not replaced.
-bool is_special(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-}
-
 Status write_through(const std::string& path, std::string_view content) {
   File file(std::fopen(path.c_str(), "wb"));
   if (!file) return fail(ErrorKind::kFailed, "{}: cannot write: {}", path, std::strerror(errno));
@@ -49,18 +43,27 @@ Result<std::string> read_file(const std::string& path) {
 
 Status write_file(const std::string& path, std::string_view content) {
   if (path == "-") return write_through("/dev/stdout", content);
-  if (is_special(path)) return write_through(path, content);
-  const std::string draft = fmt::format("{}.{}.part", path, getpid());
+  if (is_special_file(path)) return write_through(path, content);
+  const std::string draft = draft_name(path);
   if (Status status = write_through(draft, content); !status) {
     unlink(draft.c_str());
     return fail(ErrorKind::kFailed, "{}: cannot write: {}", path, std::strerror(errno));
   }
-  if (std::rename(draft.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    unlink(draft.c_str());
-    return fail(ErrorKind::kFailed, "{}: cannot write: {}", path, std::strerror(reason));
-  }
-  return {};
+  return rename_draft(draft, path);
+}
+
+bool is_special_file(const std::string& path) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+std::string draft_name(const std::string& path) { return fmt::format("{}.{}.part", path, getpid()); }
+
+Status rename_draft(const std::string& draft, const std::string& path) {
+  if (std::rename(draft.c_str(), path.c_str()) == 0) return {};
+  const int reason = errno;
+  unlink(draft.c_str());
+  return fail(ErrorKind::kFailed, "{}: cannot write: {}", path, std::strerror(reason));
 }
 
 }  // namespace lumos

@@ -1,6 +1,7 @@
 #include "lumos/base/file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -23,6 +24,18 @@ TEST(File, ErrorsNameTheFileAndTheReason) {
 }
 
 TEST(File, DevicesAreWrittenToAndNotReplaced) { EXPECT_TRUE(write_file("/dev/null", "x").has_value()); }
+
+TEST(File, LinksAreFollowedAndStayLinks) {
+  const std::string target = testing::TempDir() + "lumos_link_target.txt", link = testing::TempDir() + "lumos_link";
+  ASSERT_TRUE(write_file(target, "old").has_value());
+  std::remove(link.c_str());
+  ASSERT_EQ(symlink(target.c_str(), link.c_str()), 0);
+  ASSERT_TRUE(write_file(link, "new").has_value());
+  EXPECT_TRUE(is_special_file(link));
+  EXPECT_EQ(read_file(target).value(), "new");
+  std::remove(link.c_str());
+  std::remove(target.c_str());
+}
 
 }  // namespace
 }  // namespace lumos

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
+#include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -17,14 +20,32 @@ void parallel_for(size_t count, int threads, const std::function<void(size_t)>& 
     return;
   }
   std::atomic<size_t> next{0};
-  auto work = [&] {
+  run_workers(workers, [&] {
     for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i);
+  });
+}
+
+void run_workers(size_t workers, const std::function<void()>& work) {
+  std::mutex mutex;
+  std::exception_ptr first;
+  const auto guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    }
   };
   std::vector<std::thread> pool;
-  pool.reserve(workers - 1);
-  for (size_t w = 1; w < workers; ++w) pool.emplace_back(work);
-  work();
+  pool.reserve(workers);
+  try {
+    for (size_t w = 1; w < workers; ++w) pool.emplace_back(guarded);
+  } catch (const std::system_error&) {
+    // The system gives no more threads, as under `ulimit -u`: those that are there do it all.
+  }
+  guarded();
   for (std::thread& thread : pool) thread.join();
+  if (first) std::rethrow_exception(first);
 }
 
 }  // namespace lumos

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace {
 
 using namespace lumos;
 
-// Nothing needs undoing: results are written beside their final name first. Only async-signal-safe calls here.
+// Nothing needs undoing: results are written beside their final name first, and what is left there is named .part. Only
+// async-signal-safe calls here.
 extern "C" void on_interrupt(int) {
   constexpr char kMessage[] = "\nlumos: interrupted\n";
   if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(130);
@@ -33,7 +35,7 @@ void note(std::string_view text) {
   std::fprintf(stderr, "lumos: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
-Status run(const std::vector<std::string>& words) {
+Status run_command(const std::vector<std::string>& words) {
   const std::vector<Command> commands = make_commands();
   const Invocation invocation = TRY(parse_command_line(commands, words));
   Console console{print, note};
@@ -45,6 +47,18 @@ Status run(const std::vector<std::string>& words) {
   // A full disk shows only when the last bytes leave the buffer.
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) return fail(ErrorKind::kFailed, "cannot write to stdout");
   return {};
+}
+
+// Nothing of ours throws; the library does where memory ends.
+Status run(const std::vector<std::string>& words) {
+  try {
+    return run_command(words);
+  } catch (const std::bad_alloc&) {
+    return fail(
+        ErrorKind::kFailed,
+        "out of memory; give it fewer files (one rank per stage tells nearly as much), or `lumos link` parts with "
+        "--shard and merge them");
+  }
 }
 
 }  // namespace

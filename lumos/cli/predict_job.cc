@@ -16,6 +16,8 @@ namespace lumos {
 
 namespace {
 
+constexpr int64_t kMostSeeds = 10'000;  // The spread of the mean is then a hundredth of that of a step.
+
 Result<std::vector<JobSetting>> parse_settings(const std::vector<std::string>& texts) {
   std::vector<JobSetting> settings;
   for (const std::string& text : texts) {
@@ -65,7 +67,8 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   const JobFile base = TRY(read_job_file(change.job_file));
   const std::vector<JobSetting> settings = TRY(parse_settings(change.settings));
   const Job target = TRY(change_job(base.job, settings));
-  if (change.seeds < 1) return fail(ErrorKind::kUsage, "predict: --seeds {}: at least one", change.seeds);
+  if (change.seeds < 1 || change.seeds > kMostSeeds)
+    return fail(ErrorKind::kUsage, "predict: --seeds {}: from 1 to {}", change.seeds, kMostSeeds);
 
   const IgnoredMetadata ignored = TRY(parse_ignored(change.ignore));
   TraceSet set = TRY(read_for(read, console));

@@ -45,6 +45,11 @@ Status fill_from_space(const QuestionArguments& arguments, const Job& base, Sear
     const Value value = TRY(read_value_file(arguments.space));
     space = TRY(space_from_value(ValueView(value, arguments.space)));
   }
+  const bool sized = std::any_of(space.axes.begin(), space.axes.end(),
+                                 [](const SearchAxis& axis) { return axis.name == "world_size"; });
+  if (sized && arguments.gpus > 0)
+    return fail(ErrorKind::kUsage, "--gpus {} and the world_size of {} both say how many GPUs: leave one out",
+                arguments.gpus, arguments.space);
   space.samples_per_gpu = arguments.samples_per_gpu;
   const Cluster& cluster = question.anchor.cluster;
   space = complete_space(std::move(space), base, cluster, arguments.gpus);
@@ -128,7 +133,9 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   if (arguments.common.job.empty()) {
     return fail(ErrorKind::kUsage, "traces need --job FILE: the job that was traced");
   }
-  const JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.common.job)), settings.job));
+  // --set changes what is searched from; the file says what was traced.
+  const JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.common.job))));
+  const Job asked = TRY(change_job(file.job, settings.job));
   for (const std::string& warning : file.warnings) console.note(warning);
   TraceSet set = TRY(read_for(arguments.read, console));
   TRY_STATUS(check_job_against_traces(file.job, set.tables, arguments.common.job));
@@ -144,11 +151,13 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   question.anchor = TRY(make_anchor(*recovery, cluster, unchanged.unchanged.mean.step_ms));
   question.base_ms = unchanged.measured_ms;
   if (arguments.configs.empty()) {
-    TRY_STATUS(fill_from_space(arguments, file.job, question));
+    TRY_STATUS(fill_from_space(arguments, asked, question));
   } else {
     TRY_STATUS(fill_from_table(arguments, TRY(read_common_job(arguments.common, settings)), question, console));
   }
+  for (const std::string& warning : unchanged.warnings) console.note(warning);
   keep_predictable(file.job, question, console);
+  options.unchanged = unchanged.unchanged;
   question.simulate = [recovery, options](const Job& job) -> Result<StepFigures> {
     return TRY(forecast(*recovery, job, options)).changed.mean;
   };

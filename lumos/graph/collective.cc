@@ -116,6 +116,11 @@ int64_t collective_bytes(CollectiveKind kind, const CollectiveDetail& detail, st
   return elements < 0 ? -1 : elements * size;
 }
 
+int64_t collective_bytes(const EventTable& table, const CollectiveDetail& detail) {
+  const CollectiveKind kind = kind_of_metadata(table.text(detail.collective));
+  return std::max<int64_t>(0, collective_bytes(kind, detail, table.text(detail.dtype)));
+}
+
 double bus_factor(CollectiveKind kind, int32_t ranks) {
   // https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
   if (ranks < 2) return 1.0;

@@ -37,6 +37,9 @@ int64_t element_bytes(std::string_view dtype);
 /// scatters, the buffer of one rank for the rest. -1 if the metadata does not tell.
 int64_t collective_bytes(CollectiveKind kind, const CollectiveDetail& detail, std::string_view dtype);
 
+/// The same of a row's metadata; 0 if it does not tell.
+int64_t collective_bytes(const EventTable& table, const CollectiveDetail& detail);
+
 /// Bus bandwidth over algorithm bandwidth: NCCL tests' factor for `kind` among `ranks` members.
 double bus_factor(CollectiveKind kind, int32_t ranks);
 

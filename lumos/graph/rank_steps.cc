@@ -39,14 +39,19 @@ uint32_t last_segment_of(const EventTable& table, const HostProgram& host, uint3
   return static_cast<uint32_t>(it - host.segments.begin()) - 1;
 }
 
-void find_last_works(const RankPrograms& p, StepRows& step) {
+// Steps do not overlap and come in order; one pass over all work, however many steps there are.
+void find_last_works(const RankPrograms& p, std::vector<StepRows>& steps) {
   for (uint32_t s = 0; s < p.gpu.streams(); ++s) {
-    uint32_t last = kNoIndex;
+    std::vector<uint32_t> last(steps.size(), kNoIndex);
     for (uint32_t w = p.gpu.stream_begin[s]; w < p.gpu.stream_begin[s + 1]; ++w) {
       const int64_t launched = p.launch_ns(p.gpu.work[w]);
-      if (launched >= step.start_ns && launched < step.end_ns) last = w;
+      const auto step = std::partition_point(steps.begin(), steps.end(),
+                                             [&](const StepRows& candidate) { return candidate.end_ns <= launched; });
+      if (step != steps.end() && launched >= step->start_ns) last[static_cast<size_t>(step - steps.begin())] = w;
     }
-    if (last != kNoIndex) step.last_works.push_back(last);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (last[i] != kNoIndex) steps[i].last_works.push_back(last[i]);
+    }
   }
 }
 
@@ -97,9 +102,9 @@ std::vector<StepRows> find_steps(const RankPrograms& programs) {
     step.start_ns = table.ts_ns[rows[i]];
     step.followed = i + 1 < rows.size();
     step.end_ns = step.followed ? table.ts_ns[rows[i + 1]] : table.end_ns(rows[i]);
-    find_last_works(programs, step);
     steps.push_back(std::move(step));
   }
+  find_last_works(programs, steps);
   choose(programs, steps);
   return steps;
 }

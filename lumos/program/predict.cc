@@ -13,6 +13,9 @@
 namespace lumos {
 namespace {
 
+/// A program that was recovered right gives the measured step again within this share of it (docs/accuracy-program.md).
+constexpr double kUsualIdentityError = 0.02;
+
 /// Changes that are about how the program is built, not how large it is, and that no template can show yet.
 Status check_changes(const Job& base, const Job& target) {
   auto same = [](std::string_view name, auto before, auto after) -> Status {
@@ -137,6 +140,32 @@ Result<std::vector<EventTable>> usual_run(const Runs& runs, const std::vector<St
   return tables;
 }
 
+/// The traced job, lowered again.
+Result<Forecast> forecast_unchanged(const Recovery& recovery, const RetimeOptions& retiming,
+                                    const ForecastOptions& options) {
+  const Runs runs{recovery, recovery.job, recovery.network, retime(recovery, recovery.job, recovery.network, retiming),
+                  options.interference};
+  return summarise(TRY(run_seeds(runs, options, options.seeds)));
+}
+
+/// What a reader should know before he believes the figures.
+std::vector<std::string> warnings_of(const JobForecast& forecast) {
+  std::vector<std::string> warnings;
+  const double again_ms = forecast.unchanged.mean.step_ms;
+  if (std::abs(again_ms - forecast.measured_ms) > kUsualIdentityError * forecast.measured_ms) {
+    warnings.push_back(fmt::format(
+        "without a change the recovered program takes {:.1f} ms where {:.1f} ms were measured: predictions are as far "
+        "off; see whether the job file is that of these traces, and `lumos inspect --program`",
+        again_ms, forecast.measured_ms));
+  }
+  if (forecast.network.fabric.observations == 0)
+    warnings.push_back("no traced transfer leaves its node: the network between nodes is a default, not a measurement");
+  if (forecast.network.node.observations == 0)
+    warnings.push_back(
+        "no traced transfer stays inside its node: the network inside nodes is a default, not a measurement");
+  return warnings;
+}
+
 }  // namespace
 
 Status can_forecast(const Job& base, const Job& target) { return check_changes(base, target); }
@@ -150,9 +179,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   out.network = recovery.network;
   RetimeOptions retiming;
   retiming.variability = options.variability;
-  const Runs unchanged{recovery, recovery.job, out.network, retime(recovery, recovery.job, out.network, retiming),
-                       options.interference};
-  out.unchanged = summarise(TRY(run_seeds(unchanged, options, options.seeds)));
+  out.unchanged = options.unchanged ? *options.unchanged : TRY(forecast_unchanged(recovery, retiming, options));
   const bool switches = switches_between(recovery.job, target).any();
   const Recovery switched = switches ? apply_switches(recovery, target) : Recovery{};
   const Recovery& from = switches ? switched : recovery;
@@ -168,12 +195,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds, options.look != nullptr));
   out.changed = summarise(figures);
   if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
-  if (out.network.fabric.observations == 0)
-    out.warnings.push_back(
-        "no traced transfer leaves its node: the network between nodes is a default, not a measurement");
-  if (out.network.node.observations == 0)
-    out.warnings.push_back(
-        "no traced transfer stays inside its node: the network inside nodes is a default, not a measurement");
+  out.warnings = warnings_of(out);
   return out;
 }
 

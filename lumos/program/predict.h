@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,13 @@ struct ForecastRun {
   const std::vector<TaskOrigin>& origins;
 };
 
+/// Mean over the seeds, and their spread.
+struct Forecast {
+  StepFigures mean;
+  double p10_ms = 0;
+  double p90_ms = 0;
+};
+
 struct ForecastOptions {
   int seeds = 8;  ///< simulations to average over; each draws its own repetitions
   uint64_t first_seed = 0;
@@ -30,16 +38,11 @@ struct ForecastOptions {
   bool interference = true;  ///< kernels and transfers slow each other down where they overlap in the changed run
   bool tables = false;       ///< also give one run of the changed job as tables
   bool variability = true;   ///< false: waiting for the slowest member does not change with the number of members
+  /// Of the traced job, where an earlier forecast from the same recovery with the same seeds has found it.
+  std::optional<Forecast> unchanged;
   /// Shown every simulation that the prediction of the changed job averages over, by the number of its seed from 0.
   /// Called from several threads at once.
   std::function<void(size_t, const ForecastRun&)> look;
-};
-
-/// Mean over the seeds, and their spread.
-struct Forecast {
-  StepFigures mean;
-  double p10_ms = 0;
-  double p90_ms = 0;
 };
 
 struct JobForecast {

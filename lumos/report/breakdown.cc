@@ -12,7 +12,7 @@ Breakdown& Breakdown::operator+=(const Breakdown& other) {
   return *this;
 }
 
-Breakdown breakdown(const std::vector<BusyInterval>& intervals, Window window) {
+Breakdown breakdown(std::span<const BusyInterval> intervals, Window window) {
   Breakdown result;
   // Everything before `reached` is accounted for. Since intervals come by start, the state there is fully described by
   // how far the compute and the communication seen so far reach.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
 #include "lumos/report/busy.h"
 #include "lumos/report/steps.h"
@@ -23,6 +23,6 @@ struct Breakdown {
 
 /// The breakdown of `window`. `intervals` are sorted by start; what lies outside is cut off. O(intervals that overlap
 /// the window or precede it).
-Breakdown breakdown(const std::vector<BusyInterval>& intervals, Window window);
+Breakdown breakdown(std::span<const BusyInterval> intervals, Window window);
 
 }  // namespace lumos

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lumos/report/steps.h"
@@ -19,6 +20,11 @@ struct BusyInterval {
 
 /// Intervals of all work, sorted by start. Rows without duration are left out.
 std::vector<BusyInterval> busy_intervals(const EventTable& table);
+
+/// Leaves out the intervals at the front that end by `start_ns`: steps come in order, and each looks from there on.
+inline void skip_before(std::span<const BusyInterval>& intervals, int64_t start_ns) {
+  while (!intervals.empty() && intervals.front().end_ns <= start_ns) intervals = intervals.subspan(1);
+}
 
 /// Share of the SMs that a kernel can fill at once: its blocks against the blocks that fit into all SMs by threads,
 /// registers and shared memory. 1 where the trace does not tell the grid or the device; 0 for copies and fills.

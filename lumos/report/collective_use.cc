@@ -7,22 +7,12 @@
 #include <map>
 #include <utility>
 
+#include "lumos/graph/collective.h"
 #include "lumos/trace/collective_names.h"
 
 namespace lumos {
 
 namespace {
-
-// Bytes of an element by c10's names; 0 where unknown.
-int64_t element_bytes(std::string_view dtype) {
-  static constexpr std::pair<std::string_view, int64_t> kSizes[] = {
-      {"Double", 8}, {"Long", 8},     {"ComplexFloat", 8}, {"ComplexDouble", 16}, {"Float", 4}, {"Int", 4},
-      {"Half", 2},   {"BFloat16", 2}, {"Short", 2},        {"Byte", 1},           {"Char", 1},  {"Bool", 1}};
-  for (const auto& [name, bytes] : kSizes) {
-    if (name == dtype) return bytes;
-  }
-  return dtype.starts_with("Float8") ? 1 : 0;
-}
 
 /// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce"; other names without what is in brackets.
 std::string kind_of_name(std::string_view name) {
@@ -63,8 +53,7 @@ std::vector<CollectiveUse> collective_uses(const EventTable& table) {
     }
     if (detail == nullptr) continue;
     use.group_size = std::max(use.group_size, detail->group_size);
-    const int64_t bytes =
-        std::max(detail->in_elements, detail->out_elements) * element_bytes(table.text(detail->dtype));
+    const int64_t bytes = collective_bytes(table, *detail);
     if (bytes > 0) {
       use.bytes += bytes;
       ++use.with_bytes;

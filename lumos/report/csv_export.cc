@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "lumos/graph/collective.h"
 #include "lumos/report/breakdown.h"
 #include "lumos/report/busy.h"
 #include "lumos/report/kind_names.h"
@@ -89,10 +90,14 @@ Status write_breakdown(const ExecGraph& graph, const Timeline& timeline, const s
     const RankTasks& rank = graph.ranks[r];
     const std::vector<BusyInterval> measured = busy_intervals(*rank.table);
     const std::vector<BusyInterval> replayed = busy_intervals(replayed_table(graph, timeline, r));
+    std::span<const BusyInterval> measured_left = measured, replayed_left = replayed;
     for (uint32_t s : chosen_steps(rank)) {
       const Step& step = rank.steps[s];
-      breakdown_line(csv, rank, step, "measured", breakdown(measured, measured_window(graph, rank, step)));
-      breakdown_line(csv, rank, step, "replayed", breakdown(replayed, simulated_window(timeline, step)));
+      const Window before = measured_window(graph, rank, step), after = simulated_window(timeline, step);
+      skip_before(measured_left, before.start_ns);
+      skip_before(replayed_left, after.start_ns);
+      breakdown_line(csv, rank, step, "measured", breakdown(measured_left, before));
+      breakdown_line(csv, rank, step, "replayed", breakdown(replayed_left, after));
     }
   }
   return csv.close();

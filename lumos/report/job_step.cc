@@ -1,6 +1,8 @@
 #include "lumos/report/job_step.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "lumos/report/steps.h"
 
@@ -31,15 +33,16 @@ double simulated_step_ms(const ExecGraph& graph, const Timeline& timeline) {
 std::vector<double> simulated_steps_ms(const ExecGraph& graph, const Timeline& timeline) {
   std::vector<double> sums;
   std::vector<size_t> counts;
+  std::map<std::string, size_t> place;  // Ranks may have begun to record at different steps.
   for (const RankTasks& rank : graph.ranks) {
-    const std::vector<uint32_t> chosen = chosen_steps(rank);
-    if (sums.size() < chosen.size()) {
-      sums.resize(chosen.size(), 0);
-      counts.resize(chosen.size(), 0);
-    }
-    for (size_t i = 0; i < chosen.size(); ++i) {
-      sums[i] += step_ms(rank, timeline, chosen[i]);
-      ++counts[i];
+    for (uint32_t step : chosen_steps(rank)) {
+      const auto [it, fresh] = place.try_emplace(rank.steps[step].name, sums.size());
+      if (fresh) {
+        sums.push_back(0);
+        counts.push_back(0);
+      }
+      sums[it->second] += step_ms(rank, timeline, step);
+      ++counts[it->second];
     }
   }
   for (size_t i = 0; i < sums.size(); ++i) sums[i] /= static_cast<double>(counts[i]);

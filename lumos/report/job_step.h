@@ -12,7 +12,7 @@ namespace lumos {
 /// Mean over the ranks of the mean over their chosen steps, in milliseconds; 0 without any.
 double simulated_step_ms(const ExecGraph& graph, const Timeline& timeline);
 
-/// The k-th chosen step of every rank, mean over the ranks that have one: the spread of a job over its steps.
+/// Every chosen step, the mean over the ranks that have one of its name: the spread of a job over its steps.
 std::vector<double> simulated_steps_ms(const ExecGraph& graph, const Timeline& timeline);
 
 /// From the start of the first chosen step to the end of the last one, per step, mean over the ranks: below the mean

@@ -3,24 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "lumos/graph/collective.h"
 #include "lumos/report/busy.h"
 #include "lumos/report/utilisation.h"
 
 namespace lumos {
 
 namespace {
-
-int64_t element_bytes(std::string_view dtype) {
-  // Names of PyTorch's ScalarType, as NCCL's metadata prints them.
-  static constexpr std::pair<std::string_view, int64_t> kSizes[] = {
-      {"Float", 4},        {"Half", 2},          {"BFloat16", 2},    {"Double", 8}, {"Long", 8},
-      {"Int", 4},          {"Short", 2},         {"Char", 1},        {"Byte", 1},   {"Bool", 1},
-      {"ComplexFloat", 8}, {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}, {"UInt32", 4}, {"UInt64", 8}};
-  for (const auto& [name, bytes] : kSizes) {
-    if (name == dtype) return bytes;
-  }
-  return 0;
-}
 
 CounterCurve percent_curve(const char* name, const std::vector<double>& shares, Window window, int64_t interval_ns) {
   CounterCurve curve;
@@ -68,11 +57,6 @@ std::string arrow_label(const ExecGraph& graph, uint32_t from, uint32_t to) {
 }
 
 }  // namespace
-
-int64_t collective_bytes(const EventTable& table, const CollectiveDetail& collective) {
-  const int64_t elements = std::max(collective.in_elements, collective.out_elements);
-  return elements > 0 ? elements * element_bytes(table.text(collective.dtype)) : 0;
-}
 
 std::vector<CounterCurve> counter_curves(const EventTable& table, Window window) {
   const Utilisation curves = utilisation(busy_intervals(table), window);

@@ -17,9 +17,6 @@ namespace lumos {
 /// that run at a time over their durations, where the trace tells sizes. Curves without points are left out.
 std::vector<CounterCurve> counter_curves(const EventTable& table, Window window);
 
-/// Bytes that a collective moves by its metadata: the larger of input and output. 0 where the trace does not tell.
-int64_t collective_bytes(const EventTable& table, const CollectiveDetail& collective);
-
 /// Marks the rows of rank `rank_index` whose tasks are on `path`, launches and waits among them, and leads from each to
 /// the next where the path changes thread or stream. Times are those of `table`, the rank's measured table; `arrows`
 /// and `critical` of `options` are replaced.

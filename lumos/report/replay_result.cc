@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "lumos/base/parallel.h"
@@ -96,22 +97,23 @@ double kernel_start_mae_us(const ExecGraph& graph, const Timeline& timeline, con
   for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
     if (!is_gpu_task(graph.kind[task]) || graph.kind[task] == TaskKind::kTransfer) continue;
     const int64_t measured_ns = graph.measured_start_ns[task];
-    for (const StepResult& step : steps) {
-      if (measured_ns < step.measured.start_ns || measured_ns >= step.measured.end_ns) continue;
-      const int64_t replayed_ns = timeline.start_ns[task] - step.replayed.start_ns;
-      sum_ns += static_cast<double>(std::abs(replayed_ns - (measured_ns - step.measured.start_ns)));
-      ++count;
-      break;
-    }
+    const auto step = std::partition_point(steps.begin(), steps.end(),
+                                           [&](const StepResult& s) { return s.measured.end_ns <= measured_ns; });
+    if (step == steps.end() || measured_ns < step->measured.start_ns) continue;
+    const int64_t replayed_ns = timeline.start_ns[task] - step->replayed.start_ns;
+    sum_ns += static_cast<double>(std::abs(replayed_ns - (measured_ns - step->measured.start_ns)));
+    ++count;
   }
   return mean_of(sum_ns, count) / 1e3;
 }
 
-void compare_curves(const std::vector<BusyInterval>& measured, const std::vector<BusyInterval>& replayed,
+void compare_curves(std::span<const BusyInterval> measured, std::span<const BusyInterval> replayed,
                     RankResult& result) {
   Breakdown measured_sum;
   Breakdown replayed_sum;
   for (const StepResult& step : result.steps) {
+    skip_before(measured, step.measured.start_ns);
+    skip_before(replayed, step.replayed.start_ns);
     measured_sum += breakdown(measured, step.measured);
     replayed_sum += breakdown(replayed, step.replayed);
     const Utilisation before = utilisation(measured, step.measured);
@@ -166,23 +168,33 @@ RankResult rank_result(const ExecGraph& graph, const Timeline& timeline, const T
   return result;
 }
 
-/// Mean over the steps of first start to last end over the ranks; nothing where ranks have different steps.
+/// Mean over the steps that all ranks have, by name, of first start to last end over the ranks; nothing where there is
+/// no such step.
 template <class WindowOf>
 std::optional<double> span_ms(const std::vector<RankResult>& ranks, WindowOf window_of) {
-  if (ranks.empty() || ranks[0].steps.empty()) return std::nullopt;
-  const size_t steps = ranks[0].steps.size();
-  double sum_ms = 0;
-  for (size_t s = 0; s < steps; ++s) {
-    Window span{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
-    for (size_t r = 0; r < ranks.size(); ++r) {
-      if (ranks[r].steps.size() != steps) return std::nullopt;
-      const Window window = window_of(r, ranks[r].steps[s]);
-      span.start_ns = std::min(span.start_ns, window.start_ns);
-      span.end_ns = std::max(span.end_ns, window.end_ns);
+  struct Span {
+    Window window{std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
+    size_t ranks = 0;
+  };
+  std::map<std::string, Span> spans;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    for (const StepResult& step : ranks[r].steps) {
+      Span& span = spans[step.name];
+      if (span.ranks++ > r) return std::nullopt;  // Two steps of one name: nothing tells which ran beside which.
+      const Window window = window_of(r, step);
+      span.window.start_ns = std::min(span.window.start_ns, window.start_ns);
+      span.window.end_ns = std::max(span.window.end_ns, window.end_ns);
     }
-    sum_ms += ms_of(span.length_ns());
   }
-  return mean_of(sum_ms, steps);
+  double sum_ms = 0;
+  size_t count = 0;
+  for (const auto& [name, span] : spans) {
+    if (span.ranks < ranks.size()) continue;
+    sum_ms += ms_of(span.window.length_ns());
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return mean_of(sum_ms, count);
 }
 
 void add_mean(BreakdownMs& sum, const BreakdownMs& part, size_t count) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "lumos/graph/join.h"
 #include "lumos/report/replay_render.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/sim/test_graph.h"
@@ -38,6 +39,25 @@ TEST(ReplayResult, BreakdownsSumToTheirSteps) {
   EXPECT_NEAR(sum(result.measured), result.measured_ms, 1e-12);
   EXPECT_NEAR(sum(result.replayed), result.replayed_ms, 1e-12);
   EXPECT_DOUBLE_EQ(result.measured.exposed_comm, 0.0004);
+}
+
+// Two ranks that began to record at different steps: what they have in common decides.
+TEST(ReplayResult, ASpanIsOfStepsOfOneName) {
+  std::vector<ExecGraph> graphs = {small_step(), small_step()};
+  const auto span = [&] {
+    std::vector<ExecGraph> copies = graphs;
+    const ExecGraph both = join_ranks(std::move(copies));
+    return replay_result(both, simulate(both), {}).replayed_span_ms;
+  };
+  EXPECT_EQ(span(), small_result().replayed_span_ms);
+  graphs[1].ranks[0].steps[0].name = "ProfilerStep#later";
+  EXPECT_EQ(span(), std::nullopt);
+  Step before = graphs[0].ranks[0].steps[0];
+  before.name = "ProfilerStep#before";
+  before.chosen = false;
+  graphs[1].ranks[0].steps[0].name = graphs[0].ranks[0].steps[0].name;
+  graphs[1].ranks[0].steps.insert(graphs[1].ranks[0].steps.begin(), before);
+  EXPECT_EQ(span(), small_result().replayed_span_ms);
 }
 
 TEST(ReplayResult, ARankWithoutChosenStepsHasNoSay) {

@@ -69,7 +69,7 @@ std::string key_figures(const SearchAnswer& answer) {
                               answer.base->global_batch_size));
   }
   out += figure("Configurations", html_count(answer.configurations.size()),
-                fmt::format("legal; {} evaluated, {} do not fit, {} cannot matter", result.evaluated.size(),
+                fmt::format("legal; {} evaluated, {} do not fit, {} ruled out by a bound", result.evaluated.size(),
                             result.does_not_fit, result.pruned));
   return out + "</dl>\n";
 }

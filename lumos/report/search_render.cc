@@ -72,8 +72,8 @@ std::string counts_text(const SearchAnswer& answer) {
   const SearchResult& result = answer.result;
   std::string text =
       fmt::format("{} combinations, {} legal; ", answer.enumeration.combinations, answer.configurations.size());
-  text += fmt::format("{} evaluated, {} do not fit, {} cannot matter\n", result.evaluated.size(), result.does_not_fit,
-                      result.pruned);
+  text += fmt::format("{} evaluated, {} do not fit, {} ruled out by a bound\n", result.evaluated.size(),
+                      result.does_not_fit, result.pruned);
   if (answer.base && answer.base_ms > 0) {
     text += fmt::format("traced: {} on {} GPUs, {} ms measured, global batch {}\n", split_text(*answer.base),
                         answer.base->world_size, human_ms(answer.base_ms), answer.base->global_batch_size);
@@ -154,9 +154,9 @@ std::string search_text(const SearchAnswer& answer) {
   }
   text += "\nshortest steps\n" + configurations_table(answer, listed(answer));
   const std::vector<size_t> front = listed_front(answer);
-  text += "\nno other is better in step, memory and GPUs";
+  text += "\nnot beaten in step, memory and GPUs at once";
   if (front.size() < answer.result.front.size()) {
-    text += fmt::format(": {} of {}, spread evenly", front.size(), answer.result.front.size());
+    text += fmt::format(" ({} of {}, from the fastest to the smallest)", front.size(), answer.result.front.size());
   }
   text += "\n" + configurations_table(answer, front);
   text += "\noptions: sel, full: recomputation; sp: sequence parallel; do: distributed optimizer\n";

@@ -14,7 +14,7 @@ struct Change {
   double sm_share;
 };
 
-std::vector<Change> changes_within(const std::vector<BusyInterval>& intervals, Window window) {
+std::vector<Change> changes_within(std::span<const BusyInterval> intervals, Window window) {
   std::vector<Change> changes;
   for (const BusyInterval& interval : intervals) {
     if (interval.start_ns >= window.end_ns) break;
@@ -41,7 +41,7 @@ void add_stretch(Utilisation& curves, int64_t from_ns, int64_t to_ns, double sm_
 
 }  // namespace
 
-Utilisation utilisation(const std::vector<BusyInterval>& intervals, Window window, int64_t interval_ns) {
+Utilisation utilisation(std::span<const BusyInterval> intervals, Window window, int64_t interval_ns) {
   Utilisation curves;
   curves.interval_ns = interval_ns;
   const int64_t count = (window.length_ns() + interval_ns - 1) / interval_ns;

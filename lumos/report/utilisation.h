@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lumos/report/busy.h"
@@ -19,7 +20,7 @@ struct Utilisation {
 };
 
 /// The curves of `window`. `intervals` are sorted by start. An empty window has no intervals.
-Utilisation utilisation(const std::vector<BusyInterval>& intervals, Window window,
+Utilisation utilisation(std::span<const BusyInterval> intervals, Window window,
                         int64_t interval_ns = kUtilisationIntervalNs);
 
 /// Mean |a - b| over the intervals of the longer curve; where one has ended it counts as 0. 0 for two empty curves.

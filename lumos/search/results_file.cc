@@ -14,6 +14,9 @@
 namespace lumos {
 namespace {
 
+// How every line of a search begins.
+constexpr std::string_view kLineStart = R"({"id":")";
+
 /// The setting as JSON: numbers and switches as such, the rest as text, what is unset as null.
 void write_setting(JsonWriter& json, const Job& job, const JobField& field) {
   json.key(field.name);
@@ -78,14 +81,18 @@ Result<ResultLines> read_results(const std::string& path) {
   ResultLines result;
   for (size_t begin = 0, number = 1; begin < content.size(); ++number) {
     const size_t end = content.find('\n', begin);
-    if (end == std::string::npos) return result.dropped_last = true, result;
     const std::string_view text = std::string_view(content).substr(begin, end - begin);
+    const bool last = end == std::string::npos || end + 1 == content.size();
+    // A file without a whole line is a search's only if what is there begins like one: others are not cut.
+    const bool ours = number > 1 || text.substr(0, kLineStart.size()) == kLineStart.substr(0, text.size());
+    if (end == std::string::npos && ours) return result.dropped_last = true, result;
     Result<Outcome> outcome = parse_result_line(text);
-    if (!outcome && end + 1 == content.size()) return result.dropped_last = true, result;
+    if (!outcome && last && ours) return result.dropped_last = true, result;
     if (!outcome) {
       return fail(ErrorKind::kUnreadable, "{}:{}: not a result of a search: {}", path, number, outcome.error().message);
     }
     result.lines.push_back({std::move(*outcome), std::string(text)});
+    if (end == std::string::npos) break;
     result.size_bytes = begin = end + 1;
   }
   return result;

@@ -22,6 +22,8 @@ Result<std::string> scalar_text(const ValueView& place) {
       return fmt::format("{}", TRY(place.as_double()));
     case Value::Kind::kString:
       return place.as_string();
+    case Value::Kind::kNull:
+      return std::string("none");  // As in a job file: unset.
     default:
       return place.error("expected a value or a list of values");
   }
@@ -41,9 +43,10 @@ Result<SearchAxis> axis_from_value(std::string_view name, const ValueView& place
   }
   if (axis.values.empty()) return place.error("the list of values is empty");
   Job scratch;
-  for (const std::string& value : axis.values) {
+  for (std::string& value : axis.values) {
     if (const Status status = set_job_field(scratch, *field, value); !status)
       return place.error(status.error().message);
+    value = job_field_text(scratch, *field);  // One spelling: "1.6e1" is 16.
   }
   return axis;
 }
@@ -148,6 +151,10 @@ Result<Enumeration> enumerate_space(const SearchSpace& space, const Job& base, c
     if (job && (available == 0 || job->world_size <= available)) {
       if (seen.insert(config_id(*job, "")).second) {
         result.jobs.push_back(*job);
+        if (result.jobs.size() > kMostJobs) {
+          return fail(ErrorKind::kUsage, "the space has more than {} legal configurations: narrow it with --space",
+                      kMostJobs);
+        }
       } else {
         ++result.repeated;
       }

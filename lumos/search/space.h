@@ -43,10 +43,12 @@ struct Enumeration {
 };
 
 /// Changes `base`, whose global batch is kept where neither an axis nor samples_per_gpu changes it. Errors (kUsage)
-/// when there are more than kMostCombinations, or when the axes name a value that the field does not take.
+/// when there are more than kMostCombinations or kMostJobs, or when the axes name a value that the field does not take.
 Result<Enumeration> enumerate_space(const SearchSpace& space, const Job& base, const Cluster& cluster);
 
 /// A product of this size takes minutes to go through; a larger one is a mistake in the space file.
 constexpr size_t kMostCombinations = 20'000'000;
+/// So many legal ones fill a few gigabytes.
+constexpr size_t kMostJobs = 2'000'000;
 
 }  // namespace lumos

@@ -47,6 +47,18 @@ TEST(Space, AFileNarrowsWhatIsTried) {
   }
 }
 
+TEST(Space, ANumberHasOneSpelling) {
+  Job base = search_test_job();
+  const Cluster cluster = search_test_cluster();
+  for (const char* toml : {"world_size = 16", "world_size = \"1.6e1\"", "world_size = [\"16.0\"]"}) {
+    SearchSpace space = space_of(toml).value();
+    space.samples_per_gpu = 2;
+    const Enumeration found = enumerate_space(complete_space(space, base, cluster, 0), base, cluster).value();
+    ASSERT_FALSE(found.jobs.empty());
+    for (const Job& job : found.jobs) EXPECT_EQ(job.global_batch_size, 32) << toml;
+  }
+}
+
 TEST(Space, AMistakeInTheFileIsNamed) {
   EXPECT_NE(space_of("tensor_model_paralel_size = [1]").error().message.find("tensor_model_parallel_size"),
             std::string::npos);

@@ -63,6 +63,25 @@ std::vector<int64_t> measured_starts(const ExecGraph& graph, std::vector<uint32_
 
 }  // namespace
 
+namespace {
+
+// Of the tasks before `task` in its rank the one that ended last before it began: what a wait of more than a lag can
+// hold is counted from, whatever the task waited for.
+uint32_t ended_before(const ExecGraph& graph, const RankTasks& rank, uint32_t task,
+                      const std::vector<int64_t>& start_ns) {
+  uint32_t nearest = rank.first_task;
+  int64_t latest = std::numeric_limits<int64_t>::min();
+  for (uint32_t t = rank.first_task; t < task; ++t) {
+    const int64_t end_ns = start_ns[t] + graph.duration_ns[t];
+    if (end_ns > start_ns[task] || end_ns < latest) continue;
+    latest = end_ns;
+    nearest = t;
+  }
+  return nearest;
+}
+
+}  // namespace
+
 ExecGraph keep_residuals(const ExecGraph& graph) {
   ExecGraph kept = graph;
   kept.edges.clear();
@@ -76,12 +95,18 @@ ExecGraph keep_residuals(const ExecGraph& graph) {
     kept.edge_begin[task] = static_cast<uint32_t>(kept.edges.size());
     const int64_t residual_ns =
         begin == end || !in_rank ? 0 : start_ns[task] - explained_start_ns(graph, task, start_ns);
+    const bool pinned = begin == end && in_rank && start_ns[task] > 0 && first_of_rank[rank] < task;
+    const bool too_long = in_rank && (pinned ? start_ns[task] : residual_ns) > std::numeric_limits<int32_t>::max() / 2;
     for (uint32_t e = begin; e < end; ++e) {
       Edge edge = graph.edges[e];
-      edge.lag_ns = to_lag(edge.lag_ns + residual_ns);
+      if (!too_long) edge.lag_ns = to_lag(edge.lag_ns + residual_ns);
       kept.edges.push_back(edge);
     }
-    if (begin == end && in_rank && start_ns[task] > 0 && first_of_rank[rank] < task) {
+    if (too_long) {
+      const uint32_t source = ended_before(graph, graph.ranks[rank], task, start_ns);
+      const int64_t lag_ns = start_ns[task] - start_ns[source] - graph.duration_ns[source];
+      kept.edges.push_back({source, to_lag(lag_ns), EdgeKind::kThread, false, false, 0});
+    } else if (pinned) {
       kept.edges.push_back({first_of_rank[rank], to_lag(start_ns[task]), EdgeKind::kThread, true, false, 0});
     }
   }

@@ -7,7 +7,8 @@
 namespace lumos {
 
 /// A copy whose simulation starts every task when it was measured to start, counted from its rank's first task. Lags
-/// take up what the dependencies leave unexplained; they hold up to 2.1 s of it, beyond which a task starts early.
+/// take up what the dependencies leave unexplained, up to 1 s; a longer wait is counted from the last task of the rank
+/// that ended before it. Where a rank did nothing at all for more than 2.1 s, the task after that starts early.
 ExecGraph keep_residuals(const ExecGraph& graph);
 
 }  // namespace lumos

@@ -31,6 +31,18 @@ TEST(KeepResiduals, ALongerTaskStillMovesWhatDependsOnIt) {
   EXPECT_EQ(after.end_ns.back(), before.end_ns.back() + 1000);
 }
 
+// A kernel that waits longer than a lag can say, while the host goes on beside it.
+TEST(KeepResiduals, AWaitOfSecondsIsHeldByWhatEndedLast) {
+  ExecGraph graph = small_step();
+  constexpr int64_t kSecond = 1'000'000'000;
+  const uint32_t last = static_cast<uint32_t>(graph.size()) - 1;
+  for (uint32_t task = 1; task <= last; ++task) graph.measured_start_ns[task] += task * 5 * kSecond / last;
+  const Timeline timeline = simulate(keep_residuals(graph));
+  for (uint32_t task = 0; task < graph.size(); ++task) {
+    EXPECT_EQ(timeline.start_ns[task], graph.measured_start_ns[task] - graph.measured_start_ns[0]) << "task " << task;
+  }
+}
+
 TEST(KeepResiduals, NothingStaysNothing) {
   ExecGraph empty;
   empty.edge_begin = {0};

@@ -5,7 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <new>
 
 #include "lumos/base/parallel.h"
 #include "lumos/trace/byte_source.h"
@@ -30,21 +30,15 @@ class Pipeline {
   Pipeline(ByteSource source, size_t block_bytes, size_t max_blocks)
       : splitter_(std::move(source), block_bytes), max_blocks_(max_blocks) {}
 
+  /// Without memory one worker's end is the end of all: the others must not wait for its block.
   void run() {
-    EventParser parser;
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      if (can_append()) {
-        append(lock);
-      } else if (Work* work = next_to_parse()) {
-        parse(lock, parser, *work);
-      } else if (can_split()) {
-        split(lock);
-      } else if (is_done()) {
-        return;
-      } else {
-        changed_.wait(lock);
-      }
+    try {
+      work_through();
+    } catch (const std::bad_alloc&) {
+      const std::lock_guard lock(mutex_);
+      out_of_memory_ = true;
+      changed_.notify_all();
+      throw;
     }
   }
 
@@ -61,6 +55,24 @@ class Pipeline {
     Stage stage = Stage::kSplit;
     double progress = 1;
   };
+
+  void work_through() {
+    EventParser parser;
+    std::unique_lock lock(mutex_);
+    while (!out_of_memory_) {
+      if (can_append()) {
+        append(lock);
+      } else if (Work* work = next_to_parse()) {
+        parse(lock, parser, *work);
+      } else if (can_split()) {
+        split(lock);
+      } else if (is_done()) {
+        return;
+      } else {
+        changed_.wait(lock);
+      }
+    }
+  }
 
   bool can_append() const { return !is_appending_ && !queue_.empty() && queue_.front()->stage == Stage::kParsed; }
   bool can_split() const { return !is_splitting_ && !is_split_done_ && queue_.size() < max_blocks_; }
@@ -130,6 +142,7 @@ class Pipeline {
   bool is_splitting_ = false;
   bool is_split_done_ = false;
   bool is_appending_ = false;
+  bool out_of_memory_ = false;
   Status status_;
 };
 
@@ -152,10 +165,7 @@ Result<EventTable> read_source(ByteSource source, const std::string& label, cons
   int workers = options.threads > 0 ? options.threads : default_threads();
   workers = std::min(workers, kMaxWorkersPerFile);
   Pipeline pipeline(std::move(source), options.block_bytes, static_cast<size_t>(workers) + kSparesPerFile);
-  std::vector<std::thread> threads;
-  for (int w = 1; w < workers; ++w) threads.emplace_back([&] { pipeline.run(); });
-  pipeline.run();
-  for (std::thread& thread : threads) thread.join();
+  run_workers(static_cast<size_t>(workers), [&] { pipeline.run(); });
   if (!pipeline.status()) {
     const Error& error = pipeline.status().error();
     return fail(error.kind, "{}", error.message);

@@ -46,12 +46,43 @@ Result<std::vector<std::string>> traces_in_folder(const std::string& folder) {
   return traces;
 }
 
+/// Names with numbers in the order that people expect: node2 before node10.
+bool natural_less(std::string_view a, std::string_view b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto number_at = [&](std::string_view text, size_t at) {
+    size_t end = at;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    while (at + 1 < end && text[at] == '0') ++at;
+    return text.substr(at, end - at);
+  };
+  const auto skip_number = [&](std::string_view text, size_t at) {
+    while (at < text.size() && is_digit(text[at])) ++at;
+    return at;
+  };
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      const std::string_view x = number_at(a, i), y = number_at(b, j);
+      if (x != y) return x.size() != y.size() ? x.size() < y.size() : x < y;
+      i = skip_number(a, i);
+      j = skip_number(b, j);
+    } else if (a[i] != b[j]) {
+      return a[i] < b[j];
+    } else {
+      ++i;
+      ++j;
+    }
+  }
+  if (i < a.size() || j < b.size()) return j < b.size();
+  return a < b;  // "07" and "7"
+}
+
 /// Order of files: by the rank in the name, then by name.
 bool comes_before(const std::string& a, const std::string& b) {
   constexpr int32_t kLast = std::numeric_limits<int32_t>::max();
   int32_t rank_a = rank_of_file_name(a).value_or(kLast);
   int32_t rank_b = rank_of_file_name(b).value_or(kLast);
-  return rank_a != rank_b ? rank_a < rank_b : a < b;
+  return rank_a != rank_b ? rank_a < rank_b : natural_less(a, b);
 }
 
 Status set_ranks(std::vector<EventTable>& tables, const std::string& rank_regex) {

@@ -37,6 +37,18 @@ TEST(TraceSet, AFolderGivesItsTracesAndNotWhatLiesBeside) {
   EXPECT_EQ(set->tables[1].info.rank_source, TraceInfo::RankSource::kFileName);
 }
 
+TEST(TraceSet, FilesThatSayNoRankAreNumberedAsPeopleCount) {
+  TempFolder folder;
+  for (int i = 0; i < 12; ++i) folder.write("run-TP-" + std::to_string(i) + "-DP-007.json", kTrace);
+  auto set = read_traces({folder.path("")}, {});
+  ASSERT_TRUE(set) << set.error().message;
+  ASSERT_EQ(set->tables.size(), 12u);
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(set->tables[i].info.rank, i);
+    EXPECT_NE(set->tables[i].info.file.find("TP-" + std::to_string(i) + "-"), std::string::npos);
+  }
+}
+
 TEST(TraceSet, ATraceWhoseEventsComeLateCounts) {
   TempFolder folder;
   folder.write("a.json", R"({"metadata": [")" + std::string(3'000'000, 'x') + R"("], "traceEvents": []})");
