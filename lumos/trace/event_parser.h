@@ -104,6 +104,7 @@ class EventParser {
   DistinctIndex name_index_;
   DistinctIndex gpu_index_;
   DistinctIndex op_index_;
+  DistinctIndex lane_index_;
   std::vector<bool> name_is_damaged_;
   uint32_t last_lane_ = 0;
 };
