@@ -11,7 +11,7 @@ namespace lumos {
 namespace {
 
 constexpr int64_t kMaxDurationNs = 24 * 3600 * int64_t{1'000'000'000};  // A profile of a day does not exist.
-constexpr size_t kLanesToScan = 8;  // Beyond, a lookup by hash is faster.
+constexpr size_t kLanesToScan = 8;                                      // Beyond, a lookup by hash is faster.
 
 int64_t int_or(std::string_view token, int64_t otherwise) {
   return token.empty() ? otherwise : parse_int(token).value_or(otherwise);
@@ -75,6 +75,7 @@ void ParsedBlock::clear() {
   syncs.clear();
   collectives.clear();
   fwdbwd.clear();
+  launches.clear();
   labels.clear();
   owned.clear();
   events = left_out_python = left_out_flows = left_out_other = 0;
@@ -294,7 +295,8 @@ bool EventParser::row_times(const EventFields& fields, EventKind kind, ParsedRow
 }
 
 void EventParser::emit_flow(const EventFields& fields) {
-  if (fields.category.text != "fwdbwd") {
+  FlowMeaning meaning = flow_meaning(fields.category.text);
+  if (meaning == FlowMeaning::kNone) {
     ++out_->left_out_flows;
     return;
   }
@@ -303,8 +305,14 @@ void EventParser::emit_flow(const EventFields& fields) {
     out_->damage.add(Damage::kNoTime, offset_of(fields.text));
     return;
   }
+  bool is_start = fields.phase.text == "s";
+  if (meaning == FlowMeaning::kLaunch) {
+    out_->launches.push_back({int_or(fields.id.text, 0), *start, NameId{name(fields.category)},
+                              NameId{name(fields.pid)}, NameId{name(fields.tid)}, is_start});
+    return;
+  }
   uint32_t at = lane(false, fields.pid.text, fields.tid.text);
-  out_->fwdbwd.push_back({int_or(fields.id.text, 0), *start, at, fields.phase.text == "s"});
+  out_->fwdbwd.push_back({int_or(fields.id.text, 0), *start, at, is_start});
 }
 
 void EventParser::emit_metadata(const EventFields& fields) {
