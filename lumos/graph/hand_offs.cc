@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "lumos/graph/host_waits.h"
 
@@ -74,6 +75,21 @@ bool believed(const std::vector<Candidate>& pair) {
 
 bool is_short(const Candidate& c) {
   return static_cast<double>(c.hand_off.latency_ns) <= kWaitLatencyShare * static_cast<double>(c.waited_ns);
+}
+
+// Processes that launch are ranks of their own where a file holds several: they wait for each other in collectives, not
+// by handing over. kNoName for threads of other processes, which may belong to any.
+std::vector<NameId> launching_processes(const EventTable& table, const HostProgram& host) {
+  std::set<NameId> launching;
+  std::vector<NameId> out;
+  for (const HostThread& thread : host.threads) out.push_back(table.lanes[thread.lane].pid_text);
+  for (const HostCall& call : host.calls) {
+    if (call.kind == CallKind::kLaunch || call.kind == CallKind::kGraphLaunch) launching.insert(out[call.thread]);
+  }
+  for (NameId& process : out) {
+    if (launching.count(process) == 0) process = kNoName;
+  }
+  return out;
 }
 
 // For each thread those that it may have waited for: all others, or where there are many the kMostPartners after whose
@@ -164,9 +180,11 @@ std::vector<HandOff> find_hand_offs(const EventTable& table, const HostProgram& 
   std::vector<HandOff> out;
   std::vector<Candidate> pair;
   std::vector<HandOff> kept;
+  const std::vector<NameId> process = launching_processes(table, host);
   for (uint32_t x : partners.taking_part()) {
     kept.clear();
     for (uint32_t y : partners.of(x)) {
+      if (process[x] != process[y] && process[x] != kNoName && process[y] != kNoName) continue;
       collect(table, host, x, y, pair);
       if (!believed(pair)) continue;
       for (const Candidate& c : pair) {

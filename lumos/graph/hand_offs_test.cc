@@ -148,6 +148,20 @@ TEST(HandOffs, APairIsFoundWhateverTheNumberOfThreads) {
   }
 }
 
+// Ranks in one file wait for each other in collectives only, whatever their threads seem to do.
+TEST(HandOffs, RanksDoNotHandOver) {
+  for (bool launches : {false, true}) {
+    TestTable t;
+    const uint32_t a = t.thread(1, 100), b = t.thread(2, 200);
+    int64_t now = 1000;
+    for (int i = 0; i < 6; ++i, now += 100'000) {
+      t.op(i % 2 ? a : b, "work", now, 98'000);
+      if (launches) t.call(i % 2 ? a : b, "cudaLaunchKernel", now + 1000, 500);
+    }
+    EXPECT_EQ(hand_offs_of(TestPrograms(t)).empty(), launches);
+  }
+}
+
 TEST(HandOffs, OneThreadHasNone) {
   TestTable t;
   const uint32_t main = t.thread();
