@@ -422,8 +422,11 @@ ExecGraph build_graph(std::shared_ptr<const EventTable> table, const BuildOption
   for (uint32_t lane : programs.gpu.stream_lane) graph.processors.push_back({0, lane, true});
   rank.end_task = graph.size();
   rank.dropped_edges = finished.dropped_edges;
-  for (const StepRows& step : find_steps(programs)) rank.steps.push_back(number_step(step, assembly, finished.new_id));
-  for (size_t i = 0; i + 1 < rank.steps.size(); ++i) rank.steps[i].next_task = rank.steps[i + 1].first_task;
+  const std::vector<StepRows> steps = find_steps(programs);
+  for (const StepRows& step : steps) rank.steps.push_back(number_step(step, assembly, finished.new_id));
+  for (size_t i = 0; i + 1 < steps.size(); ++i) {
+    if (steps[i].followed) rank.steps[i].next_task = rank.steps[i + 1].first_task;
+  }
   if (rank.steps.empty() && graph.size() > 0) {
     Step step = whole_trace(graph);
     if (step.first_task != kNoIndex) rank.steps.push_back(std::move(step));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lumos/trace/collective_names.h"
+#include "lumos/trace/launch_flows.h"
 
 namespace lumos {
 
@@ -15,34 +16,15 @@ struct Key {
 
 bool by_id(const Key& a, const Key& b) { return a.id != b.id ? a.id < b.id : a.index < b.index; }
 
-// Correlation 0 and -1 mean that the producer did not know (ROCm).
-constexpr int64_t kFirstCorrelation = 1;
-
-// Ids may repeat in merged files: the launcher is the last call of that id which began before the work did.
+// By correlation. Works come in the order of their rows.
 void link_by_correlation(const EventTable& table, const HostProgram& host, std::vector<GpuWork>& work) {
-  std::vector<Key> calls;
-  calls.reserve(host.calls.size());
-  for (uint32_t c = 0; c < host.calls.size(); ++c) {
-    const int64_t id = table.correlation[host.calls[c].row];
-    if (id >= kFirstCorrelation) calls.push_back({id, c});
-  }
-  if (!std::is_sorted(calls.begin(), calls.end(), by_id)) std::sort(calls.begin(), calls.end(), by_id);
-  std::vector<Key> rows;
-  rows.reserve(work.size());
-  for (uint32_t w = 0; w < work.size(); ++w) {
-    const int64_t id = table.correlation[work[w].row];
-    if (id >= kFirstCorrelation) rows.push_back({id, w});
-  }
-  std::sort(rows.begin(), rows.end(), by_id);
-  size_t c = 0;
-  for (const Key& row : rows) {
-    while (c < calls.size() && calls[c].id < row.id) ++c;
-    uint32_t found = kNoIndex;
-    for (size_t i = c; i < calls.size() && calls[i].id == row.id; ++i) {
-      const bool before = table.ts_ns[host.calls[calls[i].index].row] <= work[row.index].start_ns;
-      if (found == kNoIndex || before) found = calls[i].index;
-    }
-    work[row.index].call = found;
+  const std::vector<LaunchFlow> flows = launch_flows(table);
+  std::vector<uint32_t> call_of_row(table.size(), kNoIndex);
+  for (uint32_t c = 0; c < host.calls.size(); ++c) call_of_row[host.calls[c].row] = c;
+  size_t f = 0;
+  for (GpuWork& w : work) {
+    while (f < flows.size() && flows[f].work < w.row) ++f;
+    if (f < flows.size() && flows[f].work == w.row) w.call = call_of_row[flows[f].call];
   }
 }
 

@@ -39,6 +39,47 @@ TEST(GpuProgram, ARepeatedCorrelationMeansTheLastCallBeforeTheWork) {
   EXPECT_EQ(launcher_of(p, b), late);
 }
 
+// Two ranks of one program merged into one file: the same ids, each with a process and a device of its own. However far
+// one lags behind the other and however long the queues are, a kernel belongs to its own rank's call.
+TEST(GpuProgram, RanksInOneFileKeepTheirLaunches) {
+  for (int64_t lag : {0, 300, 2000, 9000, 40'000, 500'000}) {
+    for (int64_t kernel_ns : {500, 3000}) {
+      TestTable t;
+      std::vector<std::pair<uint32_t, uint32_t>> launched;  // rows of call and kernel
+      for (int64_t rank : {0, 1}) {
+        const uint32_t thread = t.thread(100 + rank, 100 + rank), stream = t.stream(7, rank);
+        int64_t now = rank * lag, free = 0;
+        for (int64_t id = 1; id <= 60; ++id, now += 1000) {
+          const uint32_t call = t.row(EventKind::kRuntime, "cudaLaunchKernel", thread, now, 400, id);
+          free = std::max(free, now + 700) + kernel_ns;
+          launched.emplace_back(call, t.row(EventKind::kKernel, "k", stream, free - kernel_ns, kernel_ns, id));
+        }
+      }
+      const TestPrograms p(t);
+      for (const auto& [call, kernel] : launched) {
+        ASSERT_EQ(launcher_of(p, kernel), call) << "lag " << lag << " kernel " << kernel_ns;
+      }
+      for (const GpuWork& w : p.gpu.work) ASSERT_FALSE(w.in_graph);
+    }
+  }
+}
+
+// One rank drives two devices, another one a third: ids are shared between ranks, not between devices of one.
+TEST(GpuProgram, ARankMayHaveSeveralDevices) {
+  TestTable t;
+  std::vector<std::pair<uint32_t, uint32_t>> launched;
+  const uint32_t first = t.thread(100, 100), second = t.thread(101, 101);
+  const uint32_t streams[] = {t.stream(7, 0), t.stream(7, 1), t.stream(7, 2)};
+  for (int64_t id = 1; id <= 40; ++id) {
+    const uint32_t a = t.row(EventKind::kRuntime, "cudaLaunchKernel", first, 1000 * id, 100, id);
+    launched.emplace_back(a, t.row(EventKind::kKernel, "k", streams[id % 2], 1000 * id + 300, 300, id));
+    const uint32_t b = t.row(EventKind::kRuntime, "cudaLaunchKernel", second, 1000 * id + 4000, 100, id);
+    launched.emplace_back(b, t.row(EventKind::kKernel, "k", streams[2], 1000 * id + 4300, 300, id));
+  }
+  const TestPrograms p(t);
+  for (const auto& [call, kernel] : launched) EXPECT_EQ(launcher_of(p, kernel), call);
+}
+
 TEST(GpuProgram, OneGraphLaunchOwnsAllItsWork) {
   TestTable t;
   const uint32_t thread = t.thread(), s7 = t.stream(7), s8 = t.stream(8);

@@ -80,30 +80,41 @@ int belief(const Edge& edge) {
   }
 }
 
-// An open edge into each task that could not be ordered, from another such task: walking back along them must run into
-// a cycle. Of the cycle the least believed edge goes.
-void break_one_cycle(const GraphDraft& draft, const std::vector<uint32_t>& order, std::vector<bool>& dropped) {
-  std::vector<bool> ordered(draft.tasks.size(), false);
-  for (uint32_t t : order) ordered[t] = true;
-  std::vector<uint32_t> back(draft.tasks.size(), kNoIndex);
-  uint32_t task = kNoIndex;
-  for (uint32_t e = 0; e < draft.edges.size(); ++e) {
-    const DraftEdge& d = draft.edges[e];
-    if (dropped[e] || ordered[d.target] || ordered[d.edge.source]) continue;
-    if (back[d.target] == kNoIndex || belief(d.edge) < belief(draft.edges[back[d.target]].edge)) back[d.target] = e;
-    task = d.target;
-  }
-  CHECK(task != kNoIndex);
-  std::vector<bool> seen(draft.tasks.size(), false);
-  while (!seen[task]) {
-    seen[task] = true;
-    task = draft.edges[back[task]].edge.source;
-  }
+// The least believed edge of the cycle through `task` along `back`.
+uint32_t least_believed(const GraphDraft& draft, const std::vector<uint32_t>& back, uint32_t task) {
   uint32_t least = back[task];
   for (uint32_t t = draft.edges[least].edge.source; t != task; t = draft.edges[back[t]].edge.source) {
     if (belief(draft.edges[back[t]].edge) < belief(draft.edges[least].edge)) least = back[t];
   }
-  dropped[least] = true;
+  return least;
+}
+
+// An open edge into each task that could not be ordered, from another such task: walking back along them must run into
+// a cycle. Of each cycle the least believed edge goes. Returns their number.
+uint32_t break_cycles(const GraphDraft& draft, const std::vector<uint32_t>& order, std::vector<bool>& dropped) {
+  std::vector<bool> ordered(draft.tasks.size(), false);
+  for (uint32_t t : order) ordered[t] = true;
+  std::vector<uint32_t> back(draft.tasks.size(), kNoIndex);
+  for (uint32_t e = 0; e < draft.edges.size(); ++e) {
+    const DraftEdge& d = draft.edges[e];
+    if (dropped[e] || ordered[d.target] || ordered[d.edge.source]) continue;
+    if (back[d.target] == kNoIndex || belief(d.edge) < belief(draft.edges[back[d.target]].edge)) back[d.target] = e;
+  }
+  uint32_t broken = 0;
+  std::vector<uint32_t> walk_of(draft.tasks.size(), kNoIndex);
+  for (uint32_t begin = 0; begin < draft.tasks.size(); ++begin) {
+    uint32_t task = begin;
+    while (back[task] != kNoIndex && walk_of[task] == kNoIndex) {
+      walk_of[task] = begin;
+      task = draft.edges[back[task]].edge.source;
+    }
+    // A walk that runs into an earlier one ends where that one did.
+    if (back[task] == kNoIndex || walk_of[task] != begin) continue;
+    dropped[least_believed(draft, back, task)] = true;
+    ++broken;
+  }
+  CHECK(broken > 0);
+  return broken;
 }
 
 }  // namespace
@@ -115,8 +126,7 @@ FinishedGraph finish_graph(const GraphDraft& draft) {
   std::vector<bool> dropped(draft.edges.size(), false);
   std::vector<uint32_t> order = topological_order(draft, dropped);
   while (order.size() < count) {
-    break_one_cycle(draft, order, dropped);
-    ++out.dropped_edges;
+    out.dropped_edges += break_cycles(draft, order, dropped);
     order = topological_order(draft, dropped);
   }
   out.new_id.resize(count);

@@ -86,6 +86,20 @@ TEST(GraphDraft, SeparateCyclesAreBrokenOneByOne) {
   for (uint32_t i = 0; i < 6; i += 2) EXPECT_TRUE(has_edge(f, i, i + 1));
 }
 
+// Time grows with the tasks, not with tasks times cycles.
+TEST(GraphDraft, ManyCyclesAreBrokenTogether) {
+  constexpr uint32_t kCycles = 100'000;
+  GraphDraft draft;
+  for (uint32_t i = 0; i < 2 * kCycles; ++i) draft.add({});
+  for (uint32_t i = 0; i < 2 * kCycles; i += 2) {
+    draft.depend(i, i + 1, EdgeKind::kInterThread);
+    draft.depend(i + 1, i, EdgeKind::kThread);
+  }
+  const FinishedGraph f = finish_graph(draft);
+  EXPECT_EQ(f.dropped_edges, kCycles);
+  for (const Edge& edge : f.graph.edges) EXPECT_EQ(edge.kind, EdgeKind::kThread);
+}
+
 TEST(GraphDraft, LagsBeyondThirtyTwoBitsAreCut) {
   GraphDraft draft = draft_of(2);
   draft.depend(1, 0, EdgeKind::kThread, INT64_C(9'000'000'000));

@@ -105,6 +105,63 @@ TEST(HandOffs, TimeInsideARuntimeCallIsNotWaitingForAThread) {
   for (const std::string& f : hand_offs_of(TestPrograms(t))) EXPECT_EQ(f.rfind("cuda", 0), std::string::npos) << f;
 }
 
+// Pairs of threads grow with the square of their number; neither time nor memory may.
+TEST(HandOffs, TwoThreadsFindEachOtherAmongThousands) {
+  constexpr int kOthers = 20'000;
+  std::mt19937 random(11);
+  std::uniform_int_distribution<int64_t> length(1000, 90'000), start(0, 3'000'000);
+  TestTable t;
+  const uint32_t main = t.thread(1), autograd = t.thread(2);
+  int64_t now = 1000;
+  for (int i = 0; i < 4; ++i) {
+    t.op(main, "forward", now, 300'000 + 7000 * (i % 3));
+    now += 300'000 + 7000 * (i % 3) + 1000;
+    t.op(autograd, "backward", now, 500'000 - 9000 * (i % 4));
+    now += 500'000 - 9000 * (i % 4) + 1000;
+  }
+  t.op(main, "end", now, 1000);
+  for (int i = 0; i < kOthers; ++i) t.op(t.thread(10 + i), "other", start(random), length(random));
+  int between = 0;
+  for (const std::string& f : hand_offs_of(TestPrograms(t))) {
+    between += f == "- after forward" || f == "- after backward";
+  }
+  EXPECT_GE(between, 6);
+}
+
+// What more threads than are compared in pairs do to each other is found as among few.
+TEST(HandOffs, APairIsFoundWhateverTheNumberOfThreads) {
+  for (int others : {0, 10, 31, 32, 100, 500}) {
+    TestTable t;
+    const uint32_t a = t.thread(1), b = t.thread(2);
+    int64_t now = 1000;
+    for (int i = 0; i < 6; ++i) {
+      t.op(a, "a", now, 200'000);
+      now += 204'000;
+      t.op(b, "b", now, 300'000);
+      now += 304'000;
+    }
+    t.op(a, "end", now, 1000);
+    for (int i = 0; i < others; ++i) t.op(t.thread(10 + i), "idle before and after", 50'000 + 100 * i, 2000);
+    int between = 0;
+    for (const std::string& f : hand_offs_of(TestPrograms(t))) between += f == "- after a" || f == "- after b";
+    EXPECT_EQ(between, 12) << others << " others";
+  }
+}
+
+// Ranks in one file wait for each other in collectives only, whatever their threads seem to do.
+TEST(HandOffs, RanksDoNotHandOver) {
+  for (bool launches : {false, true}) {
+    TestTable t;
+    const uint32_t a = t.thread(1, 100), b = t.thread(2, 200);
+    int64_t now = 1000;
+    for (int i = 0; i < 6; ++i, now += 100'000) {
+      t.op(i % 2 ? a : b, "work", now, 98'000);
+      if (launches) t.call(i % 2 ? a : b, "cudaLaunchKernel", now + 1000, 500);
+    }
+    EXPECT_EQ(hand_offs_of(TestPrograms(t)).empty(), launches);
+  }
+}
+
 TEST(HandOffs, OneThreadHasNone) {
   TestTable t;
   const uint32_t main = t.thread();

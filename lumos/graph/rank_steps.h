@@ -22,7 +22,8 @@ struct StepRows {
   std::string left_out_reason;
 };
 
-/// Steps in order of time; empty when the trace has no ProfilerStep.
+/// Steps in order of time; empty when the trace has no ProfilerStep. Of a file with several ranks it is the steps
+/// of one (of the process that marks most); each other's follow as one that is left out and says so.
 std::vector<StepRows> find_steps(const RankPrograms& programs);
 
 }  // namespace lumos

@@ -47,6 +47,38 @@ TEST(RankSteps, OfMarksInsideEachOtherTheOuterOneCounts) {
   EXPECT_EQ(steps_of(t).size(), 2u);
 }
 
+// The steps of a rank are the same whether another rank is in the file or not, however it lies in time.
+TEST(RankSteps, AnotherRankInTheFileLeavesTheStepsAsTheyAre) {
+  const auto add_rank = [](TestTable& t, int64_t rank, int64_t lag, int steps) {
+    const uint32_t thread = t.thread(100, 100 + rank), stream = t.stream(7, rank);
+    for (int s = 0; s < steps; ++s) {
+      const int64_t at = 5000 + lag + 20'000 * s;
+      t.step(thread, s, at, 19'000);
+      t.launch(thread, at + 1000, stream, "k", at + 10'000, 12'000);  // ends in the next step
+    }
+  };
+  TestTable alone;
+  add_rank(alone, 0, 0, 4);
+  const std::vector<StepRows> expected = steps_of(alone);
+  for (int64_t lag : {100, 7000, 10'000, 19'500}) {
+    TestTable both;
+    add_rank(both, 0, 0, 4);
+    add_rank(both, 1, lag, 3);
+    const std::vector<StepRows> steps = steps_of(both);
+    ASSERT_EQ(steps.size(), 5u) << lag;
+    for (size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(steps[i].name, expected[i].name);
+      EXPECT_EQ(steps[i].start_ns, expected[i].start_ns);
+      EXPECT_EQ(steps[i].end_ns, expected[i].end_ns);
+      EXPECT_EQ(steps[i].followed, expected[i].followed);
+      EXPECT_EQ(steps[i].last_works.size(), expected[i].last_works.size()) << lag;
+      EXPECT_EQ(steps[i].chosen, expected[i].chosen);
+    }
+    EXPECT_FALSE(steps[4].chosen);
+    EXPECT_NE(steps[4].left_out_reason.find("several ranks in one file"), std::string::npos);
+  }
+}
+
 TEST(RankSteps, AStepMuchLongerThanTheOthersIsLeftOutAndSaysWhy) {
   TestTable t;
   const uint32_t main = t.thread();

@@ -51,9 +51,6 @@ class StreamMachine {
     for (const HostCall& call : host.calls) has_records_ |= call.kind == CallKind::kRecord;
     launched_ns_ = launch_order_ns(table, host, gpu);
     pairs_ = find_event_pairs(table, host, contexts, has_records_);
-    for (uint32_t s = 0; s < gpu.streams(); ++s) {
-      stream_of_id_[table.lanes[gpu.stream_lane[s]].tid] = s;
-    }
   }
 
   // One pass with the sites' present choices; new sites are added as they are met.
@@ -99,10 +96,10 @@ class StreamMachine {
   void record(uint32_t c) {
     const CallContext& context = contexts_.of_call[c];
     const int64_t correlation = table_.correlation[host_.calls[c].row];
-    const int64_t known = sync_rows_.stream_of_record(correlation);
+    const uint32_t* known = sync_rows_.stream_of_record(correlation);
     uint32_t stream = kNoIndex;
-    if (known >= 0) {
-      stream = stream_by_id(known);
+    if (known != nullptr) {
+      stream = *known;
     } else if (before_collective(c)) {
       stream = compute_stream(context);
     } else if (context.previous_launch != kNoIndex) {
@@ -112,7 +109,7 @@ class StreamMachine {
     }
     if (stream == kNoIndex) return;
     StreamPoint point = point_of(stream);
-    if (known >= 0) recorded_points_[correlation] = point;
+    if (known != nullptr) recorded_points_[correlation] = point;
     last_record_[c] = point;
     // The end of a collective is outstanding already; another stream's record may be waited for much later.
     if (!contexts_.communication_stream[stream] && !before_collective(c) && !pairs_.followed[c]) {
@@ -122,8 +119,8 @@ class StreamMachine {
 
   void wait(uint32_t c) {
     const int64_t correlation = table_.correlation[host_.calls[c].row];
-    if (const SyncDetail* sync = sync_rows_.of_wait(correlation)) {
-      recorded_wait(*sync);
+    if (const RecordedWait* recorded = sync_rows_.of_wait(correlation)) {
+      recorded_wait(*recorded);
       return;
     }
     const CallContext& context = contexts_.of_call[c];
@@ -161,14 +158,14 @@ class StreamMachine {
     lone_wait(c, waiter);
   }
 
-  void recorded_wait(const SyncDetail& sync) {
-    const uint32_t waiter = stream_by_id(sync.stream);
-    const uint32_t source = stream_by_id(sync.wait_on_stream);
+  void recorded_wait(const RecordedWait& recorded) {
+    const uint32_t waiter = recorded.waiting_stream;
+    const uint32_t source = recorded.source_stream;
     if (waiter == kNoIndex || source == kNoIndex || waiter == source) return;
-    const auto it = recorded_points_.find(sync.wait_on_record_correlation);
+    const auto it = recorded_points_.find(recorded.record_correlation);
     if (it != recorded_points_.end())
       add(waiter, it->second, 0, true);
-    else if (sync.wait_on_record_correlation < 0)
+    else if (recorded.record_correlation < 0)
       add(waiter, point_of(source), 0, true);
     outstanding_.mark_awaited(source);
   }
@@ -314,11 +311,6 @@ class StreamMachine {
     return compute_stream(context);
   }
 
-  uint32_t stream_by_id(int64_t id) const {
-    auto it = stream_of_id_.find(id);
-    return it == stream_of_id_.end() ? kNoIndex : it->second;
-  }
-
   StreamPoint point_of(uint32_t stream) const {
     StreamPoint point;
     point.stream = stream;
@@ -371,7 +363,6 @@ class StreamMachine {
   OutstandingPoints outstanding_;
   tsl::robin_map<int64_t, StreamPoint> recorded_points_;
   tsl::robin_map<uint32_t, StreamPoint> last_record_;
-  tsl::robin_map<int64_t, uint32_t> stream_of_id_;
   tsl::robin_map<uint64_t, uint32_t> site_ids_;
   std::vector<Candidate> edges_;
 };
@@ -400,7 +391,7 @@ std::vector<StreamWait> find_stream_waits(const EventTable& table, const HostPro
                                           int64_t tolerance_ns, const StreamWaitOptions& options) {
   if (gpu.streams() < 2) return {};
   const CallContexts contexts = find_call_contexts(table, host, gpu);
-  const SyncRows sync_rows(table, options.use_sync_rows);
+  const SyncRows sync_rows(table, StreamIds(table, gpu), options.use_sync_rows);
   StreamMachine machine(table, host, gpu, contexts, sync_rows, tolerance_ns);
   std::vector<WaitSite> sites(1);  // site 0: recorded
   std::vector<Candidate> edges = machine.run(sites);

@@ -209,6 +209,30 @@ TEST(StreamWaits, RowsThatNameTheEventAreReadNotInferred) {
   }
 }
 
+// Streams are numbered per device: a process with two of them has two streams 7 and two streams 20.
+TEST(StreamWaits, RowsNameTheStreamsOfTheirOwnDevice) {
+  TestMachine machine;
+  machine.sync_rows = true;
+  TestProgram p(machine);
+  const uint32_t main = p.thread();
+  struct Device {
+    uint32_t compute, side;
+  };
+  std::vector<Device> devices;
+  for (int64_t device : {0, 1}) devices.push_back({p.stream(7, device), p.stream(20, device)});
+  for (int i = 0; i < 6; ++i) {
+    const Device& device = devices[i % 2];
+    p.launch(main, device.compute, "gemm", 20'000 + 1000 * i);
+    p.wait(main, device.side, p.record(main, device.compute));
+    p.launch(main, device.side, "copy", 30'000);
+    p.wait(main, device.compute, p.record(main, device.side));
+    p.launch(main, device.compute, "add", 5000);
+  }
+  const auto truth = p.waits();
+  EXPECT_EQ(truth.size(), 12u);
+  EXPECT_EQ(find_waits(p).waits, truth);
+}
+
 TEST(StreamWaits, RowsThatNameTheEventCanBeLeftUnread) {
   TestMachine machine;
   machine.sync_rows = true;

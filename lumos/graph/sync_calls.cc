@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lumos/graph/host_waits.h"
+#include "lumos/graph/stream_ids.h"
 
 namespace lumos {
 
@@ -30,8 +31,16 @@ class SyncFinder {
  public:
   SyncFinder(const EventTable& table, const HostProgram& host, const GpuProgram& gpu, int64_t tolerance_ns,
              bool use_sync_rows)
-      : table_(table), host_(host), gpu_(gpu), tolerance_ns_(tolerance_ns), order_(table, host, gpu) {
-    for (uint32_t s = 0; s < gpu.streams(); ++s) stream_of_id_[table.lanes[gpu.stream_lane[s]].tid] = s;
+      : table_(table),
+        host_(host),
+        gpu_(gpu),
+        tolerance_ns_(tolerance_ns),
+        order_(table, host, gpu),
+        streams_(table, gpu) {
+    for (uint32_t s = 0; s < gpu.streams(); ++s) {
+      const NameId device = streams_.device_of(s);
+      if (std::find(devices_.begin(), devices_.end(), device) == devices_.end()) devices_.push_back(device);
+    }
     for (uint32_t row = 0; use_sync_rows && row < table.size(); ++row) {
       if (table.sync_detail(row) && table.correlation[row] >= 0) sync_row_[table.correlation[row]] = row;
     }
@@ -85,19 +94,58 @@ class SyncFinder {
 
   void device_sync(uint32_t c, SyncCall& sync) const {
     sync.recorded = true;
+    const NameId device = device_meant(c);
     for (uint32_t s = 0; s < gpu_.streams(); ++s) {
+      if (!is_of(s, device)) continue;
       const uint32_t w = order_.last_before(s, start(c));
       // A work that ran on beyond the call was launched by a thread whose order we read wrongly: no target.
       if (w != kNoIndex && done_by(w, c)) sync.targets.push_back(w);
     }
   }
 
+  /// The device that a synchronise of the current device means; kNoName: all, where there is one or nothing tells.
+  NameId device_meant(uint32_t c) const {
+    if (devices_.size() < 2) return kNoName;
+    const auto row = sync_row_.find(table_.correlation[host_.calls[c].row]);
+    if (row != sync_row_.end()) return table_.lanes[table_.lane[row->second]].pid_text;
+    const uint32_t launched = last_launch_[host_.calls[c].thread];
+    const NameId current = launched == kNoIndex ? kNoName : streams_.device_of(launched);
+    if (current != kNoName && has_waited_for(current, c)) return current;
+    // The one whose work ended while the call waited, as near its return as any.
+    NameId best = current;
+    int64_t best_end = start(c);
+    for (NameId device : devices_) {
+      const int64_t last = last_end(device, c);
+      if (last <= best_end || last > end(c) + tolerance_ns_) continue;
+      best_end = last;
+      best = device;
+    }
+    return best;
+  }
+
+  bool is_of(uint32_t stream, NameId device) const { return device == kNoName || streams_.device_of(stream) == device; }
+
+  /// When the last work ended that had been launched on a device before the call; INT64_MIN: none.
+  int64_t last_end(NameId device, uint32_t c) const {
+    int64_t last = INT64_MIN;
+    for (uint32_t s = 0; s < gpu_.streams(); ++s) {
+      const uint32_t w = is_of(s, device) ? order_.last_before(s, start(c)) : kNoIndex;
+      if (w != kNoIndex) last = std::max(last, gpu_.work[w].end_ns);
+    }
+    return last;
+  }
+
+  bool has_waited_for(NameId device, uint32_t c) const {
+    const int64_t last = last_end(device, c);
+    return last > start(c) && last <= end(c) + tolerance_ns_;
+  }
+
   void stream_sync(uint32_t c, SyncCall& sync) const {
     const auto row = sync_row_.find(table_.correlation[host_.calls[c].row]);
     if (row != sync_row_.end()) {
-      const auto it = stream_of_id_.find(table_.sync_detail(row->second)->stream);
+      const uint32_t stream = stream_named(row->second, table_.sync_detail(row->second)->stream);
       sync.recorded = true;
-      if (it != stream_of_id_.end()) add_last(it->second, c, sync);
+      if (stream != kNoIndex) add_last(stream, c, sync);
       return;
     }
     // The stream whose work ended while the call waited, as near its return as any; else the one last launched on.
@@ -121,10 +169,10 @@ class SyncFinder {
     const auto row = sync_row_.find(table_.correlation[host_.calls[c].row]);
     if (row != sync_row_.end()) {
       const SyncDetail* detail = table_.sync_detail(row->second);
-      const auto stream = stream_of_id_.find(detail->wait_on_stream);
+      const uint32_t stream = stream_named(row->second, detail->wait_on_stream);
       const auto record = record_.find(detail->wait_on_record_correlation);
-      if (stream != stream_of_id_.end() && record != record_.end()) {
-        const uint32_t w = order_.last_before(stream->second, start(record->second));
+      if (stream != kNoIndex && record != record_.end()) {
+        const uint32_t w = order_.last_before(stream, start(record->second));
         sync.recorded = true;
         if (w != kNoIndex && done_by(w, c)) sync.targets.push_back(w);
         return;
@@ -149,8 +197,9 @@ class SyncFinder {
   // of their time.
   bool may_block(uint32_t c, SyncCall& sync) const {
     int64_t last = INT64_MIN;
+    const NameId device = device_meant(c);
     for (uint32_t s = 0; s < gpu_.streams(); ++s) {
-      const uint32_t w = order_.last_before(s, start(c));
+      const uint32_t w = is_of(s, device) ? order_.last_before(s, start(c)) : kNoIndex;
       if (w == kNoIndex) continue;
       if (!done_by(w, c)) return false;
       last = std::max(last, gpu_.work[w].end_ns);
@@ -170,6 +219,11 @@ class SyncFinder {
     return true;
   }
 
+  /// The stream that a cuda_sync row calls `id`: of the row's own device, if that has one.
+  uint32_t stream_named(uint32_t row, int64_t id) const {
+    return streams_.find(table_.lanes[table_.lane[row]].pid_text, id);
+  }
+
   void add_last(uint32_t stream, uint32_t c, SyncCall& sync) const {
     const uint32_t w = order_.last_before(stream, start(c));
     if (w != kNoIndex && done_by(w, c)) sync.targets.push_back(w);
@@ -180,7 +234,8 @@ class SyncFinder {
   const GpuProgram& gpu_;
   int64_t tolerance_ns_;
   LaunchOrder order_;
-  tsl::robin_map<int64_t, uint32_t> stream_of_id_;
+  StreamIds streams_;
+  std::vector<NameId> devices_;
   tsl::robin_map<int64_t, uint32_t> sync_row_;
   tsl::robin_map<int64_t, uint32_t> record_;
   std::vector<uint32_t> last_launch_;

@@ -143,6 +143,52 @@ TEST(SyncCalls, AFreeBlocksOnlyWhenItEndsWithTheDevice) {
   EXPECT_TRUE(found.calls[0].waited);
 }
 
+// A process with several devices, whose streams have the same numbers.
+struct TwoDevices : TestProgram {
+  explicit TwoDevices(const TestMachine& machine = {}) : TestProgram(machine) {}
+  uint32_t main = thread();
+  uint32_t first = stream(7, 0);
+  uint32_t second = stream(7, 1);
+};
+
+TEST(SyncCalls, RowsNameTheStreamOfTheirOwnDevice) {
+  for (bool of_second : {false, true}) {
+    TestMachine machine;
+    machine.sync_rows = true;
+    TwoDevices p(machine);
+    const uint32_t on_first = p.launch(p.main, p.first, "k", of_second ? 51'000 : 50'000);
+    const uint32_t on_second = p.launch(p.main, p.second, "k", of_second ? 46'000 : 50'000);
+    p.synchronize_stream(p.main, of_second ? p.second : p.first);
+    const Found found = find(p);
+    ASSERT_EQ(found.calls.size(), 1u);
+    EXPECT_EQ(found.targets[0], Rows{of_second ? on_second : on_first}) << of_second;
+  }
+}
+
+TEST(SyncCalls, ADeviceSynchroniseWaitsForItsOwnDevice) {
+  for (bool launch_other_last : {false, true}) {
+    TwoDevices p;
+    const uint32_t other = launch_other_last ? 0 : p.launch(p.main, p.second, "short", 40'000);
+    const uint32_t meant = p.launch(p.main, p.first, "k", 90'000);
+    if (launch_other_last) p.launch(p.main, p.second, "long", 900'000);
+    p.blocking_call(p.main, "cudaDeviceSynchronize", p.stream_end(p.first));
+    const Found found = find(p);
+    ASSERT_EQ(found.calls.size(), 1u);
+    EXPECT_EQ(found.targets[0], Rows{meant}) << other;
+    EXPECT_TRUE(found.calls[0].waited);
+  }
+}
+
+TEST(SyncCalls, AFreeThatEndsWithItsDeviceBlocksWhateverAnotherOneDoes) {
+  TwoDevices p;
+  p.launch(p.main, p.second, "long", 900'000);
+  const uint32_t meant = p.launch(p.main, p.first, "k", 90'000);
+  p.blocking_call(p.main, "cudaFree", p.stream_end(p.first));
+  const Found found = find(p);
+  ASSERT_EQ(found.calls.size(), 1u);
+  EXPECT_EQ(found.targets[0], Rows{meant});
+}
+
 TEST(SyncCalls, WithoutGpuWorkThereIsNothingToWaitFor) {
   TestProgram p;
   const uint32_t main = p.thread();

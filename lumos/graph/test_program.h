@@ -40,8 +40,8 @@ class TestProgram {
     threads_.push_back({rows.thread(100 + static_cast<int64_t>(threads_.size())), 0, {}});
     return static_cast<uint32_t>(threads_.size() - 1);
   }
-  uint32_t stream(int64_t id) {
-    streams_.push_back({rows.stream(id), id, 0, 0, kNoIndex, {}});
+  uint32_t stream(int64_t id, int64_t device = 0) {
+    streams_.push_back({rows.stream(id, device), id, 0, 0, kNoIndex, {}});
     return static_cast<uint32_t>(streams_.size() - 1);
   }
 

@@ -28,8 +28,8 @@ class TestTable {
 
   TestTable() { table_.info.rank = 0; }
 
-  uint32_t thread(int64_t tid = 100) { return lane(false, 1, tid); }
-  uint32_t stream(int64_t id) { return lane(true, 0, id); }
+  uint32_t thread(int64_t tid = 100, int64_t process = 1) { return lane(false, process, tid); }
+  uint32_t stream(int64_t id, int64_t device = 0) { return lane(true, device, id); }
 
   uint32_t row(EventKind kind, std::string_view name, uint32_t lane, int64_t ts_ns, int64_t dur_ns,
                int64_t correlation = -1) {

@@ -8,6 +8,7 @@
 #include "lumos/base/result.h"
 #include "lumos/graph/runtime_calls.h"
 #include "lumos/trace/collective_names.h"
+#include "lumos/trace/launch_flows.h"
 
 namespace lumos {
 
@@ -63,11 +64,7 @@ class Count {
         threads_(table.lanes.size()),
         streams_(table.lanes.size()),
         call_kinds_(table.names ? table.names->size() : 0, kUnseen) {
-    for (size_t row = 0; row < table.size(); ++row) {
-      if (table.kind[row] == EventKind::kRuntime && table.correlation[row] >= 0) {
-        launcher_lane_.emplace(table.correlation[row], table.lane[row]);
-      }
-    }
+    launches_ = launch_flows(table);
     occupies_lane_.assign(table.size(), 0);
     for (uint32_t row = 0; row < table.size(); ++row) count(row);
     finish();
@@ -96,10 +93,10 @@ class Count {
     StreamUse& stream = streams_[table_.lane[row]];
     ++(table_.kind[row] == EventKind::kKernel ? stream.kernels : stream.copies);
     ++out_.coverage.gpu_rows;
-    const auto launcher = launcher_lane_.find(table_.correlation[row]);
-    if (table_.correlation[row] >= 0 && launcher != launcher_lane_.end()) {
+    while (next_launch_ < launches_.size() && launches_[next_launch_].work < row) ++next_launch_;
+    if (next_launch_ < launches_.size() && launches_[next_launch_].work == row) {
       ++out_.coverage.gpu_rows_with_launch;
-      ++threads_[launcher->second].launches;
+      ++threads_[table_.lane[launches_[next_launch_].call]].launches;
     }
     if (!is_collective_[row]) return;
     ++stream.collectives;
@@ -164,7 +161,8 @@ class Count {
   std::vector<StreamUse> streams_;
   std::vector<uint8_t> call_kinds_;  // CallKind by name
   std::vector<uint8_t> occupies_lane_;
-  std::unordered_map<int64_t, uint32_t> launcher_lane_;  // by correlation
+  std::vector<LaunchFlow> launches_;  // by GPU row
+  size_t next_launch_ = 0;
   std::unordered_map<uint32_t, uint64_t> polls_by_lane_;
 };
 

@@ -125,7 +125,7 @@ bool is_surely_left_out(const EventFields& fields) {
     case 's':
     case 'f':
     case 't':
-      return fields.category.text != "fwdbwd";
+      return flow_meaning(fields.category.text) == FlowMeaning::kNone;
     case 'i':
     case 'I':
     case 'C':

@@ -11,6 +11,7 @@ namespace lumos {
 namespace {
 
 constexpr int64_t kMaxDurationNs = 24 * 3600 * int64_t{1'000'000'000};  // A profile of a day does not exist.
+constexpr size_t kLanesToScan = 8;                                      // Beyond, a lookup by hash is faster.
 
 int64_t int_or(std::string_view token, int64_t otherwise) {
   return token.empty() ? otherwise : parse_int(token).value_or(otherwise);
@@ -74,6 +75,7 @@ void ParsedBlock::clear() {
   syncs.clear();
   collectives.clear();
   fwdbwd.clear();
+  launches.clear();
   labels.clear();
   owned.clear();
   events = left_out_python = left_out_flows = left_out_other = 0;
@@ -99,6 +101,7 @@ void EventParser::parse(const TextBlock& block, ParsedBlock& out) {
   name_index_.clear();
   gpu_index_.clear();
   op_index_.clear();
+  lane_index_.clear();
   name_is_damaged_.clear();
   last_lane_ = 0;
   name(Token{});  // Index 0 is the empty name, as in a NamePool.
@@ -292,7 +295,8 @@ bool EventParser::row_times(const EventFields& fields, EventKind kind, ParsedRow
 }
 
 void EventParser::emit_flow(const EventFields& fields) {
-  if (fields.category.text != "fwdbwd") {
+  FlowMeaning meaning = flow_meaning(fields.category.text);
+  if (meaning == FlowMeaning::kNone) {
     ++out_->left_out_flows;
     return;
   }
@@ -301,8 +305,14 @@ void EventParser::emit_flow(const EventFields& fields) {
     out_->damage.add(Damage::kNoTime, offset_of(fields.text));
     return;
   }
+  bool is_start = fields.phase.text == "s";
+  if (meaning == FlowMeaning::kLaunch) {
+    out_->launches.push_back({int_or(fields.id.text, 0), *start, NameId{name(fields.category)},
+                              NameId{name(fields.pid)}, NameId{name(fields.tid)}, is_start});
+    return;
+  }
   uint32_t at = lane(false, fields.pid.text, fields.tid.text);
-  out_->fwdbwd.push_back({int_or(fields.id.text, 0), *start, at, fields.phase.text == "s"});
+  out_->fwdbwd.push_back({int_or(fields.id.text, 0), *start, at, is_start});
 }
 
 void EventParser::emit_metadata(const EventFields& fields) {
@@ -406,12 +416,16 @@ uint32_t EventParser::lane(bool is_gpu, std::string_view pid, std::string_view t
   ParsedLane wanted{is_gpu, pid, tid};
   std::vector<ParsedLane>& lanes = out_->lanes;
   if (last_lane_ < lanes.size() && lanes[last_lane_] == wanted) return last_lane_;
-  // A block touches a handful of lanes, most recent ones first.
-  for (size_t i = lanes.size(); i > 0; --i) {
+  // A block touches a handful of lanes, most recent ones first; of some producers every event has its own.
+  size_t oldest = lanes.size() > kLanesToScan ? lanes.size() - kLanesToScan : 0;
+  for (size_t i = lanes.size(); i > oldest; --i) {
     if (lanes[i - 1] == wanted) return last_lane_ = static_cast<uint32_t>(i - 1);
   }
-  lanes.push_back(wanted);
-  return last_lane_ = static_cast<uint32_t>(lanes.size() - 1);
+  auto fresh = static_cast<uint32_t>(lanes.size());
+  uint64_t hash = mix_hash(hash_bytes(pid.data(), pid.size()), hash_bytes(tid.data(), tid.size()) * 2 + is_gpu);
+  last_lane_ = lane_index_.find_or_enter(hash, fresh, [&](uint32_t known) { return lanes[known] == wanted; });
+  if (last_lane_ == fresh) lanes.push_back(wanted);
+  return last_lane_;
 }
 
 }  // namespace lumos

@@ -12,6 +12,7 @@
 #include "lumos/trace/distinct.h"
 #include "lumos/trace/event_fields.h"
 #include "lumos/trace/event_table.h"
+#include "lumos/trace/flow_links.h"
 #include "lumos/trace/read_issue.h"
 #include "lumos/trace/splitter.h"
 
@@ -55,6 +56,7 @@ struct ParsedBlock {
   std::vector<SyncDetail> syncs;
   std::vector<CollectiveDetail> collectives;
   std::vector<FlowEnd> fwdbwd;
+  std::vector<FlowLink> launches;
   std::vector<ParsedLabel> labels;
   std::deque<std::string> owned;
   uint64_t events = 0;
@@ -104,6 +106,7 @@ class EventParser {
   DistinctIndex name_index_;
   DistinctIndex gpu_index_;
   DistinctIndex op_index_;
+  DistinctIndex lane_index_;
   std::vector<bool> name_is_damaged_;
   uint32_t last_lane_ = 0;
 };

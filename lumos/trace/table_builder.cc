@@ -47,6 +47,12 @@ void TableBuilder::append(const ParsedBlock& block, double progress) {
     flow.lane = lanes_of_block_[flow.lane];
     table_.fwdbwd.push_back(flow);
   }
+  for (FlowLink flow : block.launches) {
+    for (NameId FlowLink::*text : {&FlowLink::category, &FlowLink::pid_text, &FlowLink::tid_text}) {
+      flow.*text = mapped(flow.*text);
+    }
+    launches_.push_back(flow);
+  }
   for (const ParsedLabel& label : block.labels) {
     std::string key = label.is_process ? joined('p', label.pid, "") : joined('t', label.pid, label.tid);
     labels_[std::move(key)] = names_of_block_[label.label];
@@ -199,6 +205,8 @@ EventTable TableBuilder::finish(const DamageCounts& damage) {
   table_.info.issues = damage_.issues();
   table_.names = names_;
   label_lanes();
+  const uint64_t flow_ends = launches_.size();
+  table_.info.left_out_flows += flow_ends - std::min(flow_ends, 2 * link_by_flows(std::move(launches_), table_));
   return std::move(table_);
 }
 

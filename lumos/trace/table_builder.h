@@ -50,6 +50,7 @@ class TableBuilder {
   std::vector<std::pair<std::string, std::string>> lane_texts_;  // pid and tid
   std::unordered_map<std::string, NameId> labels_;
   std::unordered_map<uint32_t, std::vector<OpenHalf>> open_halves_;  // by lane
+  std::vector<FlowLink> launches_;
   // From the indexes of the block at hand to those of the table.
   std::vector<NameId> names_of_block_;
   std::vector<uint32_t> lanes_of_block_;

@@ -115,6 +115,15 @@ CategoryMeaning category_meaning(std::string_view category) {
   return {};
 }
 
+FlowMeaning flow_meaning(std::string_view category) {
+  if (category == "fwdbwd") return FlowMeaning::kFwdBwd;
+  // Kineto's arrows from 2021 on, and the path that analyses draw into a trace.
+  for (std::string_view known : {"ac2g", "async", "async_cpu_to_gpu", "async_gpu", "critical_path"}) {
+    if (category == known) return FlowMeaning::kNone;
+  }
+  return category.empty() ? FlowMeaning::kNone : FlowMeaning::kLaunch;
+}
+
 ArgKey arg_key(std::string_view text) {
   if (text.size() > kLongestArg) return ArgKey::kCount;
   for (size_t i = kFirstOfLength[text.size()]; i < kFirstOfLength[text.size() + 1]; ++i) {

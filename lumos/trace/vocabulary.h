@@ -24,6 +24,14 @@ struct CategoryMeaning {
 /// The meaning of a category: CUDA, HIP, XPU, MTIA and PrivateUse1 names, and the capitalised ones of 2021.
 CategoryMeaning category_meaning(std::string_view category);
 
+/// What a flow event means, by its category.
+enum class FlowMeaning : uint8_t {
+  kFwdBwd,  ///< from a forward operator to its backward one
+  kNone,    ///< from a launch to its work where their correlation says the same, or nothing that a graph is made of
+  kLaunch,  ///< any other: may be the only thing that ties a call to what it launched
+};
+FlowMeaning flow_meaning(std::string_view category);
+
 /// The arguments that somebody reads.
 enum class ArgKey : uint8_t {
   kExternalId,
