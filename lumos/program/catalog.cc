@@ -96,14 +96,10 @@ std::vector<Posted> posted_one_by_one(const Action& action) {
   return posted;
 }
 
-/// Direction of a point-to-point launch where its metadata tells: 1 sends, -1 receives, 0 unknown.
+/// Direction of a point-to-point launch where the trace tells: 1 sends, -1 receives, 0 unknown.
 int direction_of(const RankProgram& rank, const Block& block) {
   const Launch& launch = rank.recovered.list.launches[block.launch_begin];
-  const CollectiveDetail* detail = rank.table->collective_detail(launch.gpu_row);
-  if (!detail) return 0;
-  const std::string_view name = rank.table->text(detail->collective);
-  if (name.find("send") != std::string_view::npos) return 1;
-  return name.find("recv") != std::string_view::npos ? -1 : 0;
+  return launch.sends ? 1 : launch.receives ? -1 : 0;
 }
 
 class ScheduleFollower {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "lumos/program/launch_collective.h"
 #include "lumos/trace/collective_names.h"
 
 namespace lumos {
@@ -18,6 +19,7 @@ struct Hints {
   bool optimizer = false;
   bool zero = false;
   bool all_to_all = false;
+  CollectiveHint collective;
 };
 
 Hints hints_of(std::string_view name) {
@@ -29,6 +31,7 @@ Hints hints_of(std::string_view name) {
                     contains(name, "_fused_adam") || contains(name, "FusedAdam") || contains(name, "_foreach_");
   hints.all_to_all = contains(name, "all_to_all") || contains(name, "alltoall") || contains(name, "All2All");
   hints.zero = contains(name, "zero_grad") || name == "aten::zero_";
+  hints.collective = hint_of_name(name);
   return hints;
 }
 
@@ -55,9 +58,14 @@ class ContextStack {
   void enter(uint32_t row) {
     while (!open_.empty() && table_.end_ns(open_.back()) <= table_.ts_ns[row]) open_.pop_back();
     open_.push_back(row);
+    if (const CollectiveHint hint = collective_hint(row); hint.kind != CollectiveKind::kUnknown) asked_ = hint;
   }
 
-  void describe(Launch& launch) const {
+  /// What was asked for has been launched.
+  void communicated() { asked_ = {}; }
+
+  void describe(Launch& launch, CollectiveContext& collective) const {
+    collective.asked = asked_;
     size_t checkpoint_at = SIZE_MAX;
     bool engine_after = false;
     for (size_t i = 0; i < open_.size(); ++i) {
@@ -66,7 +74,8 @@ class ContextStack {
       launch.in_backward |= hints.backward;
       launch.in_optimizer |= hints.optimizer;
       launch.is_zeroing |= hints.zero;
-      launch.in_all_to_all |= hints.all_to_all;
+      collective.in_all_to_all |= hints.all_to_all;
+      if (const CollectiveHint hint = collective_hint(row); hint.tells()) collective.around = hint;
       // The engine calls the checkpoint's backward too: only what it calls inside counts.
       if (hints.checkpoint && !hints.engine) checkpoint_at = i;
       engine_after |= hints.engine && checkpoint_at != SIZE_MAX;
@@ -81,9 +90,18 @@ class ContextStack {
   }
 
  private:
+  /// By the row's name; record_param_comms carries the collective's in its arguments.
+  CollectiveHint collective_hint(uint32_t row) const {
+    const OpDetail* op = table_.kind[row] == EventKind::kCpuOp ? table_.op_detail(row) : nullptr;
+    if (op != nullptr && op->collective != kNoIndex)
+      return hint_of_metadata(table_.text(table_.collectives[op->collective].collective));
+    return hints_[static_cast<uint32_t>(table_.name[row])].collective;
+  }
+
   const EventTable& table_;
   const std::vector<Hints>& hints_;
   std::vector<uint32_t> open_;
+  CollectiveHint asked_;
 };
 
 /// GPU rows by correlation, in file order; rows without one stand alone.
@@ -104,20 +122,22 @@ GpuRows group_gpu_rows(const EventTable& table) {
   return rows;
 }
 
-void describe_work(const EventTable& table, Launch& launch) {
+void describe_work(const EventTable& table, CollectiveContext context, Launch& launch) {
   const std::string_view name = table.name_of(launch.gpu_row);
-  const CollectiveDetail* collective = table.collective_detail(launch.gpu_row);
   launch.is_communication = is_communication(table, launch.gpu_row);
   launch.in_optimizer |= table.kind[launch.gpu_row] == EventKind::kKernel && is_optimizer_kernel(name);
   launch.is_zeroing = (launch.is_zeroing || table.kind[launch.gpu_row] == EventKind::kMemset) && !launch.in_backward &&
                       !launch.is_communication;
   if (!launch.is_communication) return;
-  if (collective) {
-    const std::string_view kind = table.text(collective->collective);
-    launch.is_p2p = contains(kind, "send") || contains(kind, "recv") || contains(kind, "coalesced");
-    if (!kind.empty()) return;
+  context.kernel_name = name;
+  if (const CollectiveDetail* detail = table.collective_detail(launch.gpu_row)) {
+    context.has_metadata = !table.text(detail->collective).empty();
+    context.metadata = hint_of_metadata(table.text(detail->collective));
   }
-  launch.is_p2p = contains(name, "SendRecv") && !launch.in_all_to_all;
+  const CollectiveHint collective = collective_of(context);
+  launch.collective = collective.kind;
+  launch.sends = collective.sends;
+  launch.receives = collective.receives;
 }
 
 }  // namespace
@@ -151,8 +171,10 @@ LaunchList list_launches(const EventTable& table) {
       launch.call = row;
       launch.gpu_row = owned->second.front();
       launch.lane = lane;
-      stack.describe(launch);
-      describe_work(table, launch);
+      CollectiveContext context;
+      stack.describe(launch, context);
+      describe_work(table, context, launch);
+      if (launch.is_communication) stack.communicated();
       found.emplace_back(row, launch);
     }
   }
@@ -162,7 +184,7 @@ LaunchList list_launches(const EventTable& table) {
     Launch launch;
     launch.ts_ns = table.ts_ns[row];
     launch.gpu_row = row;
-    describe_work(table, launch);
+    describe_work(table, {}, launch);
     found.emplace_back(row, launch);
   };
   for (uint32_t row : gpu.alone) orphan(row);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lumos/graph/collective.h"
 #include "lumos/trace/event_table.h"
 
 namespace lumos {
@@ -22,9 +23,12 @@ struct Launch {
   bool in_recompute = false;          ///< the forward run again, not yet the backward of it
   bool in_optimizer = false;
   bool is_communication = false;
-  bool in_all_to_all = false;  ///< an operator says so; NCCL runs it with the kernel of point-to-point transfers
-  bool is_p2p = false;
   bool is_zeroing = false;  ///< sets memory to zero and does nothing else
+  bool sends = false;       ///< of point-to-point transfers, where the trace tells
+  bool receives = false;
+  CollectiveKind collective = CollectiveKind::kUnknown;  ///< of communication
+
+  bool is_p2p() const { return is_communication && collective == CollectiveKind::kSendRecv; }
 };
 
 /// A forward operator that autograd numbered: its backward carries the same number.

@@ -29,7 +29,7 @@ enum class Rough : uint8_t { kMain, kBackward, kRecompute, kP2p, kOrphan };
 
 Rough rough_phase(const Launch& launch) {
   if (launch.call == kNoIndex) return Rough::kOrphan;
-  if (launch.is_p2p) return Rough::kP2p;
+  if (launch.is_p2p()) return Rough::kP2p;
   if (launch.in_recompute) return Rough::kRecompute;
   if (launch.in_backward) return Rough::kBackward;
   return Rough::kMain;
@@ -130,10 +130,8 @@ class Cutter {
   }
 
   bool gathers_parameters(const Launch& launch) const {
-    if (!launch.is_communication) return false;
-    const std::string_view name = table_.name_of(launch.gpu_row);
-    return name.find("AllGather") != std::string_view::npos || name.find("Broadcast") != std::string_view::npos ||
-           name.find("all_gather") != std::string_view::npos;
+    return launch.is_communication &&
+           (launch.collective == CollectiveKind::kAllGather || launch.collective == CollectiveKind::kBroadcast);
   }
 
   /// Short pieces of main-thread work between passes (a gradient of one for the loss) go with what they precede.

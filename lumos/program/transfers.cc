@@ -15,17 +15,20 @@ constexpr double kAloneQuantile = 0.2;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
-CommKind kind_of(std::string_view collective, std::string_view kernel) {
-  for (std::string_view name : {collective, kernel}) {
-    if (contains(name, "reduce_scatter") || contains(name, "ReduceScatter")) return CommKind::kReduceScatter;
-    if (contains(name, "allgather") || contains(name, "all_gather") || contains(name, "AllGather"))
+CommKind kind_of(CollectiveKind collective) {
+  switch (collective) {
+    case CollectiveKind::kReduceScatter:
+      return CommKind::kReduceScatter;
+    case CollectiveKind::kAllGather:
       return CommKind::kAllGather;
-    if (contains(name, "broadcast") || contains(name, "Broadcast")) return CommKind::kBroadcast;
-    if (contains(name, "allreduce") || contains(name, "all_reduce") || contains(name, "AllReduce"))
+    case CollectiveKind::kBroadcast:
+      return CommKind::kBroadcast;
+    case CollectiveKind::kSendRecv:
+    case CollectiveKind::kAllToAll:
+      return CommKind::kPointToPoint;
+    default:
       return CommKind::kAllReduce;
-    if (contains(name, "send") || contains(name, "recv") || contains(name, "SendRecv")) return CommKind::kPointToPoint;
   }
-  return CommKind::kAllReduce;
 }
 
 int64_t bytes_of_type(std::string_view dtype) {
@@ -75,10 +78,10 @@ std::map<int64_t, CommScope> scopes_of_streams(const RankProgram& rank, const Jo
   const EventTable& table = *rank.table;
   for (size_t i = 0; i < rank.recovered.list.launches.size(); ++i) {
     const Launch& launch = rank.recovered.list.launches[i];
-    if (!launch.is_communication || launch.is_p2p) continue;
+    if (!launch.is_communication || launch.is_p2p()) continue;
     Use& use = uses[table.lanes[table.lane[launch.gpu_row]].tid];
     const Label& label = rank.recovered.labels[i];
-    const CommKind kind = kind_of({}, table.name_of(launch.gpu_row));
+    const CommKind kind = kind_of(launch.collective);
     use.in_layers += label.layer >= 0 && label.phase == Phase::kForward;
     use.sharded += kind == CommKind::kReduceScatter || kind == CommKind::kAllGather || label.phase == Phase::kBackward;
     use.late += label.phase == Phase::kGradSync;
@@ -144,18 +147,17 @@ RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
     Transfer transfer;
     transfer.row = row;
     const CollectiveDetail* detail = table.collective_detail(row);
-    const std::string_view name = detail ? table.text(detail->collective) : std::string_view{};
-    transfer.kind = launch.is_p2p ? CommKind::kPointToPoint : kind_of(name, table.name_of(row));
+    transfer.kind = kind_of(launch.collective);
     std::vector<int64_t> ranks;
     if (detail) {
       const int64_t elements = std::max(detail->in_elements, detail->out_elements);
       if (elements >= 0) transfer.bytes = elements * bytes_of_type(table.text(detail->dtype));
       ranks = ranks_of_text(table.text(detail->group_ranks));
     }
-    if (launch.is_p2p) {
+    if (launch.is_p2p()) {
       transfer.scope = CommScope::kPipeline;
-      transfer.sends = contains(name, "send");
-      transfer.receives = contains(name, "recv");
+      transfer.sends = launch.sends;
+      transfer.receives = launch.receives;
     } else if (ranks.size() > 1) {
       transfer.scope = scope_of_ranks(job, ranks);
     } else if (auto found = by_stream.find(table.lanes[table.lane[row]].tid); found != by_stream.end()) {
