@@ -40,17 +40,14 @@ struct Estimate {
 /// Factors on the model's times, measured / modelled, where a trace of the job has shown its parts; 1: as the cluster's
 /// constants have it. Made by program/anchor.
 struct EstimateScales {
-  struct Part {
-    double compute = 1;  ///< of the GPU
-    double host = 1;     ///< of the host that launches it
-  };
+  using Part = WorkScale;
   Part layer_forward;   ///< of one layer
   Part layer_backward;  ///< with what it recomputes
   Part embedding;       ///< both passes
   Part head;
   double optimizer = 1;        ///< whichever of GPU and host takes longer
   double step = 1;             ///< all times: what no part shows, such as interference and uneven ranks
-  double message_host_us = 0;  ///< added to each message between stages that the host waits for
+  double message_host_us = 0;  ///< of the host, to post an exchange between stages; 0: as for any launch
 };
 
 /// The estimate of a valid job. Errors (kUsage): the cluster is too small for the job.

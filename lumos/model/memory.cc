@@ -4,7 +4,7 @@
 
 #include "lumos/model/optimizer.h"
 #include "lumos/model/parameters.h"
-#include "lumos/model/pipeline.h"
+#include "lumos/model/pipeline_schedule.h"
 
 namespace lumos {
 namespace {
@@ -93,8 +93,8 @@ double loss_bytes(const Job& job, const Sizes& s) {
 StageMemory memory_of(const Job& job, const Sizes& s, int64_t stage) {
   const int64_t num_stages = job.pipeline_model_parallel_size;
   const double parameters = static_cast<double>(stage_parameters(job, stage).total());
-  const int64_t passes = passes_in_flight(job.pipeline_schedule, num_stages, job.virtual_pipeline_model_parallel_size,
-                                          job.num_microbatches, stage);
+  const int64_t passes = passes_in_flight(
+      {job.pipeline_schedule, num_stages, job.virtual_pipeline_model_parallel_size, job.num_microbatches}, stage);
   StageMemory memory;
   memory.parameters = parameters * s.element;
   memory.gradients = parameters * gradient_bytes(job);

@@ -64,11 +64,20 @@ GroupShape axis_group(const Job& job, const Cluster& cluster, ParallelAxis axis)
   return group_shape(axis_size(job, axis), axis_stride(job, axis), cluster.gpus_per_node);
 }
 
-GroupShape pipeline_neighbours(const Job& job, const Cluster& cluster) {
-  if (job.pipeline_model_parallel_size == 1) return {1, 1};
-  // The slowest pair of the pipeline sets its pace: as soon as one boundary leaves a node, messages are taken to.
-  const int64_t span = axis_stride(job, ParallelAxis::kPipeline) * job.pipeline_model_parallel_size;
-  return span <= cluster.gpus_per_node ? GroupShape{2, 2} : GroupShape{2, 1};
+GroupShape stage_pair(const Job& job, const Cluster& cluster, int64_t one, int64_t other) {
+  if (one == other) return {1, 1};
+  const int64_t node = rank_at(job, 0, one, 0) / cluster.gpus_per_node;
+  return {2, node == rank_at(job, 0, other, 0) / cluster.gpus_per_node ? 2 : 1};
+}
+
+GroupShape model_group(const Job& job, const Cluster& cluster) {
+  const int64_t tp = job.tensor_model_parallel_size, pp = job.pipeline_model_parallel_size;
+  int64_t in_first_node = 0;
+  for (int64_t stage = 0; stage < pp; ++stage) {
+    for (int64_t tensor = 0; tensor < tp; ++tensor)
+      in_first_node += rank_at(job, tensor, stage, 0) < cluster.gpus_per_node ? 1 : 0;
+  }
+  return {tp * pp, std::max<int64_t>(in_first_node, 1)};
 }
 
 int64_t rank_at(const Job& job, int64_t tensor, int64_t pipeline, int64_t data) {

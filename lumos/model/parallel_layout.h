@@ -19,8 +19,11 @@ int64_t axis_stride(const Job& job, ParallelAxis axis);
 /// The group along `axis` on nodes of the cluster's size.
 GroupShape axis_group(const Job& job, const Cluster& cluster, ParallelAxis axis);
 
-/// The message between neighbouring pipeline stages: a group of two, within a node when the stride allows it.
-GroupShape pipeline_neighbours(const Job& job, const Cluster& cluster);
+/// Two stages of a pipeline, the first replica's for all: within a node or not.
+GroupShape stage_pair(const Job& job, const Cluster& cluster, int64_t one, int64_t other);
+
+/// All tensor-parallel ranks of all stages of a replica, Megatron's model-parallel group.
+GroupShape model_group(const Job& job, const Cluster& cluster);
 
 /// Rank of the given position.
 int64_t rank_at(const Job& job, int64_t tensor, int64_t pipeline, int64_t data);

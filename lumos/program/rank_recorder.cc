@@ -116,13 +116,19 @@ uint32_t RankRecorder::launch(Place thread, Place stream, const GpuWorkItem& ite
 
 uint32_t RankRecorder::record(Place thread, Place stream, int64_t call_ns) {
   call(thread, "cudaEventRecord", call_ns);
-  recorded_.push_back(last_task(stream));
+  // What the stream has been told to wait for is part of what it has to finish, though no work of it shows that yet.
+  std::vector<uint32_t> tasks = pending_[static_cast<size_t>(stream)];
+  if (last_task(stream) != kNoIndex) tasks.push_back(last_task(stream));
+  recorded_.push_back(std::move(tasks));
   return static_cast<uint32_t>(recorded_.size() - 1);
 }
 
 void RankRecorder::wait(Place thread, Place stream, uint32_t recorded, int64_t call_ns) {
   call(thread, "cudaStreamWaitEvent", call_ns);
-  if (recorded_[recorded] != kNoIndex) pending_[static_cast<size_t>(stream)].push_back(recorded_[recorded]);
+  std::vector<uint32_t>& pending = pending_[static_cast<size_t>(stream)];
+  for (uint32_t task : recorded_[recorded]) {
+    if (std::find(pending.begin(), pending.end(), task) == pending.end()) pending.push_back(task);
+  }
 }
 
 void RankRecorder::synchronize_device(Place thread, int64_t call_ns) {

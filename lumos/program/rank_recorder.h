@@ -106,17 +106,17 @@ class RankRecorder {
   std::shared_ptr<NamePool> names_;
   EventTable table_;
   RankProgram program_;
-  uint32_t lane_of_[kNumPlaces];               ///< of the table, made when first used
-  int64_t clock_ns_[kNumPlaces] = {};          ///< nominal
-  uint32_t last_task_[kNumPlaces];             ///< or kNoIndex
-  uint32_t count_[kNumPlaces] = {};            ///< tasks so far
-  uint32_t begin_count_[kNumPlaces];           ///< the same when the present block began
-  uint32_t waits_for_[kNumPlaces];             ///< of threads: a task of another thread that its next task follows
-  std::vector<uint32_t> open_[2];              ///< rows of the threads, innermost last
-  std::vector<uint32_t> pending_[kNumPlaces];  ///< tasks that the next work of a stream waits for
-  uint32_t annotation_[kNumPlaces];            ///< open GPU annotation
-  std::vector<uint32_t> position_;             ///< of each task on its lane
-  std::vector<uint32_t> recorded_;             ///< last task before each record, or kNoIndex
+  uint32_t lane_of_[kNumPlaces];                 ///< of the table, made when first used
+  int64_t clock_ns_[kNumPlaces] = {};            ///< nominal
+  uint32_t last_task_[kNumPlaces];               ///< or kNoIndex
+  uint32_t count_[kNumPlaces] = {};              ///< tasks so far
+  uint32_t begin_count_[kNumPlaces];             ///< the same when the present block began
+  uint32_t waits_for_[kNumPlaces];               ///< of threads: a task of another thread that its next task follows
+  std::vector<uint32_t> open_[2];                ///< rows of the threads, innermost last
+  std::vector<uint32_t> pending_[kNumPlaces];    ///< tasks that the next work of a stream waits for
+  uint32_t annotation_[kNumPlaces];              ///< open GPU annotation
+  std::vector<uint32_t> position_;               ///< of each task on its lane
+  std::vector<std::vector<uint32_t>> recorded_;  ///< what each record waits for
   int64_t next_correlation_ = 1;
   uint32_t next_external_id_ = 1;
 };

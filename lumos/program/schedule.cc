@@ -6,178 +6,44 @@
 #include <map>
 #include <tuple>
 
+#include "lumos/model/pipeline_schedule.h"
+
 namespace lumos {
 namespace {
 
-/// Appends to one stage what it does; leaves out transfers over the ends of the model.
-class StageBuilder {
- public:
-  StageBuilder(const ScheduleShape& shape, int stage) : shape_(shape), stage_(stage) {}
-
-  void forward(int microbatch, int chunk = 0) { run(ActionKind::kForward, microbatch, chunk); }
-  void backward(int microbatch, int chunk = 0) { run(ActionKind::kBackward, microbatch, chunk); }
-
-  void receive_forward(int microbatch, int chunk = 0) {
-    if (virtual_stage(chunk) > 0) pending_.receives.push_back(output(microbatch, virtual_stage(chunk) - 1, false));
+PipelineSchedule schedule_of(ScheduleKind kind) {
+  switch (kind) {
+    case ScheduleKind::kGpipe:
+      return PipelineSchedule::kGpipe;
+    case ScheduleKind::kOneForwardOneBackward:
+      return PipelineSchedule::kOneForwardOneBackward;
+    case ScheduleKind::kInterleaved:
+      return PipelineSchedule::kInterleaved;
   }
-  void send_forward(int microbatch, int chunk = 0) {
-    if (virtual_stage(chunk) + 1 < last()) pending_.sends.push_back(output(microbatch, virtual_stage(chunk), false));
-  }
-  void receive_backward(int microbatch, int chunk = 0) {
-    if (virtual_stage(chunk) + 1 < last()) pending_.receives.push_back(output(microbatch, virtual_stage(chunk), true));
-  }
-  void send_backward(int microbatch, int chunk = 0) {
-    if (virtual_stage(chunk) > 0) pending_.sends.push_back(output(microbatch, virtual_stage(chunk) - 1, true));
-  }
-  /// Posts what was collected as one exchange.
-  void exchange() {
-    if (pending_.sends.empty() && pending_.receives.empty()) return;
-    pending_.kind = ActionKind::kExchange;
-    actions_.push_back(std::move(pending_));
-    pending_ = {};
-  }
-
-  std::vector<Action> take() { return std::move(actions_); }
-
- private:
-  int virtual_stage(int chunk) const { return chunk * shape_.stages + stage_; }
-  int last() const { return shape_.stages * shape_.chunks; }
-  static Tensor output(int microbatch, int virtual_stage, bool backward) {
-    return {static_cast<int16_t>(microbatch), static_cast<int16_t>(virtual_stage), backward};
-  }
-  void run(ActionKind kind, int microbatch, int chunk) {
-    Action action;
-    action.kind = kind;
-    action.microbatch = static_cast<int16_t>(microbatch);
-    action.chunk = static_cast<int16_t>(chunk);
-    actions_.push_back(action);
-  }
-
-  const ScheduleShape& shape_;
-  int stage_;
-  Action pending_;
-  std::vector<Action> actions_;
-};
-
-/// Without a pipeline each micro-batch goes forth and back before the next.
-std::vector<Action> one_stage(const ScheduleShape& shape) {
-  StageBuilder stage(shape, 0);
-  for (int m = 0; m < shape.microbatches; ++m) {
-    stage.forward(m);
-    stage.backward(m);
-  }
-  return stage.take();
+  return PipelineSchedule::kOneForwardOneBackward;
 }
 
-std::vector<Action> gpipe_stage(const ScheduleShape& shape, int index) {
-  StageBuilder stage(shape, index);
-  for (int m = 0; m < shape.microbatches; ++m) {
-    stage.receive_forward(m);
-    stage.exchange();
-    stage.forward(m);
-    stage.send_forward(m);
-    stage.exchange();
-  }
-  for (int m = 0; m < shape.microbatches; ++m) {
-    stage.receive_backward(m);
-    stage.exchange();
-    stage.backward(m);
-    stage.send_backward(m);
-    stage.exchange();
-  }
-  return stage.take();
+template <class Tensors>
+std::vector<Tensor> tensors_of(const Tensors& tensors) {
+  std::vector<Tensor> result;
+  for (const PipelineTensor& tensor : tensors)
+    result.push_back({static_cast<int16_t>(tensor.microbatch), static_cast<int16_t>(tensor.piece), tensor.backward});
+  return result;
 }
 
-/// PipeDream-flush as Megatron runs it: as many forwards ahead as stages follow, then one forward, one backward.
-std::vector<Action> one_forward_one_backward_stage(const ScheduleShape& shape, int index) {
-  StageBuilder stage(shape, index);
-  const int ahead = std::min(shape.stages - index - 1, shape.microbatches);
-  const int steady = shape.microbatches - ahead;
-  for (int m = 0; m < ahead; ++m) {
-    stage.receive_forward(m);
-    stage.exchange();
-    stage.forward(m);
-    stage.send_forward(m);
-    stage.exchange();
+Action action_of(const PipelineStep& step) {
+  Action action;
+  if (step.kind == PipelineStepKind::kExchange) {
+    action.kind = ActionKind::kExchange;
+    action.sends = tensors_of(step.sends);
+    action.receives = tensors_of(step.receives);
+    return action;
   }
-  if (steady > 0) stage.receive_forward(ahead);
-  stage.exchange();
-  for (int i = 0; i < steady; ++i) {
-    stage.forward(ahead + i);
-    stage.send_forward(ahead + i);
-    stage.receive_backward(i);
-    stage.exchange();
-    stage.backward(i);
-    stage.send_backward(i);
-    if (i + 1 < steady) stage.receive_forward(ahead + i + 1);
-    stage.exchange();
-  }
-  for (int i = steady; i < shape.microbatches; ++i) {
-    stage.receive_backward(i);
-    stage.exchange();
-    stage.backward(i);
-    stage.send_backward(i);
-    stage.exchange();
-  }
-  return stage.take();
+  action.kind = step.kind == PipelineStepKind::kForward ? ActionKind::kForward : ActionKind::kBackward;
+  action.microbatch = static_cast<int16_t>(step.microbatch);
+  action.chunk = static_cast<int16_t>(step.chunk);
+  return action;
 }
-
-/// Megatron's interleaved 1F1B: virtual micro-batch k of a stage is chunk (k / stages) % chunks of micro-batch
-/// k / (stages * chunks) * stages + k % stages; backwards run the chunks in reverse.
-class InterleavedStage {
- public:
-  InterleavedStage(const ScheduleShape& shape, int index) : shape_(shape), index_(index), stage_(shape, index) {}
-
-  std::vector<Action> build() {
-    const int total = shape_.microbatches * shape_.chunks;
-    const int ahead = std::min(total, (shape_.stages - index_ - 1) * 2 + (shape_.chunks - 1) * shape_.stages);
-    receive_forward(0);
-    stage_.exchange();
-    for (int k = 0; k < ahead; ++k) {
-      forward(k);
-      send_forward(k);
-      if (k + 1 < total) receive_forward(k + 1);
-      if (k + 1 == ahead && ahead < total) receive_backward(0);
-      stage_.exchange();
-    }
-    for (int i = 0; i + ahead < total; ++i) {
-      forward(ahead + i);
-      if (ahead == 0 && i == 0) receive_backward(0);
-      backward(i);
-      send_forward(ahead + i);
-      send_backward(i);
-      if (ahead + i + 1 < total) receive_forward(ahead + i + 1);
-      if (i + 1 < total) receive_backward(i + 1);
-      stage_.exchange();
-    }
-    for (int i = total - ahead; i < total; ++i) {
-      if (ahead == total && i == 0) {
-        receive_backward(0);
-        stage_.exchange();
-      }
-      backward(i);
-      send_backward(i);
-      if (i + 1 < total) receive_backward(i + 1);
-      stage_.exchange();
-    }
-    return stage_.take();
-  }
-
- private:
-  int chunk(int k) const { return k / shape_.stages % shape_.chunks; }
-  int microbatch(int k) const { return k / (shape_.stages * shape_.chunks) * shape_.stages + k % shape_.stages; }
-  int backward_chunk(int k) const { return shape_.chunks - 1 - chunk(k); }
-  void forward(int k) { stage_.forward(microbatch(k), chunk(k)); }
-  void backward(int k) { stage_.backward(microbatch(k), backward_chunk(k)); }
-  void send_forward(int k) { stage_.send_forward(microbatch(k), chunk(k)); }
-  void receive_forward(int k) { stage_.receive_forward(microbatch(k), chunk(k)); }
-  void send_backward(int k) { stage_.send_backward(microbatch(k), backward_chunk(k)); }
-  void receive_backward(int k) { stage_.receive_backward(microbatch(k), backward_chunk(k)); }
-
-  const ScheduleShape& shape_;
-  int index_;
-  StageBuilder stage_;
-};
 
 }  // namespace
 
@@ -193,16 +59,13 @@ Result<std::vector<std::vector<Action>>> make_schedule(const ScheduleShape& shap
     return fail(ErrorKind::kUsage,
                 "the interleaved schedule needs a number of micro-batches ({}) that divides by the stages ({})",
                 shape.microbatches, shape.stages);
-  std::vector<std::vector<Action>> schedule;
-  for (int stage = 0; stage < shape.stages; ++stage) {
-    if (interleaved)
-      schedule.push_back(InterleavedStage(shape, stage).build());
-    else if (shape.stages == 1 && shape.kind != ScheduleKind::kGpipe)
-      schedule.push_back(one_stage(shape));
-    else if (shape.kind == ScheduleKind::kGpipe)
-      schedule.push_back(gpipe_stage(shape, stage));
-    else
-      schedule.push_back(one_forward_one_backward_stage(shape, stage));
+  const PipelineShape pipeline{schedule_of(shape.kind), shape.stages, shape.chunks, shape.microbatches};
+  std::vector<std::vector<Action>> schedule(static_cast<size_t>(shape.stages));
+  for (size_t stage = 0; stage < schedule.size(); ++stage) {
+    for (int64_t n = 0; n < num_slots(pipeline); ++n) {
+      for (const PipelineStep& step : slot_of_stage(pipeline, static_cast<int64_t>(stage), n))
+        schedule[stage].push_back(action_of(step));
+    }
   }
   return schedule;
 }

@@ -144,12 +144,17 @@ class StepWriter {
     wait_for_input({microbatch, virtual_stage(chunk) - 1, false});
     if (gathers) gather_parameters();
     if (first || last) upload();
-    if (gathers) wait_for_parameters();
-    if (first) flight.embedding = write_.forward(embedding_.forward);
+    const StageParameters held = stage_parameters(job_, stage_);
+    const double of_layer = layer_share(held);
+    if (first) {
+      wait_for_parameters(static_cast<double>(held.embedding));
+      flight.embedding = write_.forward(embedding_.forward);
+    }
     for (int64_t i = 0; i < layers_; ++i) {
       Label own = label;
       own.layer = static_cast<int16_t>(first_layer(chunk) + i);
       block(BlockRole::kForwardLayer, own);
+      wait_for_parameters(of_layer);
       flight.checkpoints.push_back(-1);
       flight.layers.emplace_back();
       if (is_recomputed(i))
@@ -159,6 +164,7 @@ class StepWriter {
     }
     if (!last) return;
     block(BlockRole::kForwardExit, label);
+    wait_for_parameters(static_cast<double>(held.head));
     flight.head = write_.forward(head_.forward);
   }
 
@@ -175,8 +181,7 @@ class StepWriter {
       write_.backward(head_.backward, flight.head);
       if (reduces) reduce_full_buckets(static_cast<double>(held.head));
     }
-    const auto chunks = static_cast<double>(job_.virtual_pipeline_model_parallel_size);
-    const double of_layer = static_cast<double>(held.layers) / chunks / static_cast<double>(layers_);
+    const double of_layer = layer_share(held);
     for (int64_t i = layers_; i-- > 0;) {
       Label own = label;
       own.layer = static_cast<int16_t>(first_layer(chunk) + i);
@@ -195,6 +200,11 @@ class StepWriter {
     }
     recorder().hand_over(Place::kAutograd, Place::kMain);
     flights_.erase({microbatch, chunk});
+  }
+
+  /// Parameters of one layer.
+  double layer_share(const StageParameters& held) const {
+    return static_cast<double>(held.layers) / static_cast<double>(job_.virtual_pipeline_model_parallel_size * layers_);
   }
 
   bool reduces_gradients() const { return job_.data_parallel_size > 1; }
@@ -224,8 +234,18 @@ class StepWriter {
     for (int64_t i = 0; i < buckets_; ++i)
       gathered_.push_back(write_.collective(Place::kMain, GroupKind::kData, gather, dtype_name(job_)));
   }
-  void wait_for_parameters() {
-    for (uint32_t recorded : std::exchange(gathered_, {})) write_.wait_for(Place::kMain, recorded);
+  /// The next `parameters` of the stage are read from here on: their buckets must have come.
+  void wait_for_parameters(double parameters) {
+    constexpr double kRounding = 0.5;  // of a parameter
+    if (gathered_.empty()) return;
+    read_parameters_ += parameters;
+    const double bucket = parameters_ / static_cast<double>(buckets_);
+    while (awaited_ < gathered_.size() && bucket * static_cast<double>(awaited_) + kRounding < read_parameters_)
+      write_.wait_for(Place::kMain, gathered_[awaited_++]);
+    if (awaited_ < gathered_.size()) return;
+    gathered_.clear();
+    awaited_ = 0;
+    read_parameters_ = 0;
   }
 
   /// Megatron's exchange between stages: all messages of a moment in one kernel, which everything waits for; one by one
@@ -361,7 +381,7 @@ class StepWriter {
     if (!gathers_parameters() || job_.overlap_param_gather) return;
     block(BlockRole::kOptimizer, {Phase::kOptimizer, step_});
     gather_parameters();
-    wait_for_parameters();
+    wait_for_parameters(parameters_);
   }
 
   void log_loss() {
@@ -383,7 +403,9 @@ class StepWriter {
   int16_t step_ = 0;
   std::map<std::pair<int16_t, int16_t>, Flight> flights_;
   std::vector<uint32_t> reduced_;           ///< records of the gradient buckets that are on their way
-  std::vector<uint32_t> gathered_;          ///< of parameter buckets
+  std::vector<uint32_t> gathered_;          ///< of parameter buckets, until all have been waited for
+  size_t awaited_ = 0;                      ///< of them
+  double read_parameters_ = 0;              ///< by passes since they were posted
   std::map<TensorKey, uint32_t> received_;  ///< of messages that a later pass reads
   double backward_parameters_ = 0;          ///< whose gradients the last micro-batch has completed
 };
