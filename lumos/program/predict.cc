@@ -81,9 +81,13 @@ struct Runs {
   const Network& network;
   TaskDurations durations;
   bool interference = true;
+  bool variability = true;
 
   Result<OwnRun> run(uint64_t seed) const {
-    const LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
+    LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
+    const Job& base = recovery.job;
+    plan.tensor_lag_growth = lag_growth(base.tensor_model_parallel_size, target.tensor_model_parallel_size);
+    plan.data_lag_growth = lag_growth(base.data_parallel_size, target.data_parallel_size);
     OwnRun out;
     out.graph = TRY(lower(recovery.program, plan, durations, &out.origins));
     if (!interference) {
@@ -94,6 +98,12 @@ struct Runs {
         loads_of(out.graph, out.origins, recovery.program, recovery.transfers, recovery.loads);
     out.timeline = simulate_with_loads(out.graph, loads, recovery.loads.interference);
     return out;
+  }
+
+ private:
+  double lag_growth(int64_t before, int64_t after) const {
+    if (after == 1) return 0;
+    return variability ? growth_of_waits(before, after) : 1;
   }
 };
 
@@ -150,8 +160,12 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   out.network = recovery.network;
   RetimeOptions retiming;
   retiming.variability = options.variability;
-  const Runs unchanged{recovery, recovery.job, out.network, retime(recovery, recovery.job, out.network, retiming),
-                       options.interference};
+  const Runs unchanged{recovery,
+                       recovery.job,
+                       out.network,
+                       retime(recovery, recovery.job, out.network, retiming),
+                       options.interference,
+                       options.variability};
   out.unchanged = summarise(TRY(run_seeds(unchanged, options, options.seeds)));
   const bool switches = switches_between(recovery.job, target).any();
   const Recovery switched = switches ? apply_switches(recovery, target) : Recovery{};
@@ -160,7 +174,8 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   // that grows itself.
   RetimeOptions plainly = retiming;
   plainly.variability = false;
-  Runs changed{from, target, out.network, retime(from, target, out.network, plainly), options.interference};
+  Runs changed{
+      from, target, out.network, retime(from, target, out.network, plainly), options.interference, options.variability};
   const Forecast rough = summarise(TRY(run_seeds(changed, options, 1)));
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);

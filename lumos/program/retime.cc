@@ -147,16 +147,15 @@ class Retimer {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
       if (old_us > 0) transfer_ratio = transfer_us(network_, transfer.kind, new_bytes, after) / old_us;
     }
-    const double spread = options_.variability ? growth_of_waits(before.members, after.members) : 1;
+    const double spread = options_.variability ? growth(before.members, after.members) : 1;
     const double period = transfer.scope == CommScope::kData ? options_.sync_period_ratio : layer_time_ratio();
     const double wait = static_cast<double>(transfer.wait_ns) * spread * period;
     return static_cast<int64_t>(static_cast<double>(transfer.transfer_ns) * transfer_ratio + wait);
   }
 
-  /// By how much longer the mean of so many members waits for the slowest.
-  double growth_of_waits(int64_t before, int64_t after) const {
+  double growth(int64_t before, int64_t after) const {
     auto [found, fresh] = growth_.try_emplace({before, after}, 1.0);
-    if (fresh && expected_maximum(before) > 0) found->second = expected_maximum(after) / expected_maximum(before);
+    if (fresh) found->second = growth_of_waits(before, after);
     return found->second;
   }
 
@@ -188,6 +187,10 @@ double expected_maximum(int64_t n) {
     (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
   }
   return low;
+}
+
+double growth_of_waits(int64_t before, int64_t after) {
+  return expected_maximum(before) > 0 ? expected_maximum(after) / expected_maximum(before) : 1;
 }
 
 TaskDurations retime(const Recovery& recovery, const Job& target, const Network& network,
