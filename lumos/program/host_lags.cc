@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 namespace lumos {
 namespace {
@@ -20,7 +21,9 @@ PeerGroup group_of(CommScope scope) { return scope == CommScope::kData ? PeerGro
 struct RankHosts {
   std::vector<double> launched_ns;  ///< when an idle GPU would have begun the kernel, or kUnknown
   std::vector<double> behind_ns;    ///< by how much the last of the tensor-parallel hosts is behind by then
+  std::vector<double> work_ns;      ///< of data-parallel ones: of the replica's slowest host since the one before
   std::vector<double> lag_ns;       ///< of the other members behind this rank, or kUnknown
+  std::vector<double> slower_ns;    ///< by how much more the slowest of the other members had to do than this one
 };
 
 class LagFinder {
@@ -28,8 +31,8 @@ class LagFinder {
   LagFinder(Program& program, std::vector<RankTransfers>& transfers) : program_(program), transfers_(transfers) {
     for (size_t r = 0; r < transfers.size(); ++r) {
       const size_t count = transfers[r].transfers.size();
-      hosts_.push_back(
-          {std::vector<double>(count, kUnknown), std::vector<double>(count, 0), std::vector<double>(count, kUnknown)});
+      const std::vector<double> zeros(count, 0), unknown(count, kUnknown);
+      hosts_.push_back({unknown, zeros, zeros, unknown, zeros});
       find_launches(r);
       unseen_hosts_.push_back(waits_for_unseen_hosts(r));
     }
@@ -104,9 +107,13 @@ class LagFinder {
   /// whatever their clocks show.
   void find_lags_of(const std::vector<std::pair<size_t, uint32_t>>& members) {
     for (auto [r, i] : members) {
-      double last_other_ns = kUnknown;
-      for (auto [other, j] : members)
-        if (other != r) last_other_ns = std::min(last_other_ns, end_ns(other, j) - ready_ns(other, j));
+      double last_other_ns = kUnknown, most_work_ns = 0;
+      for (auto [other, j] : members) {
+        if (other == r) continue;
+        last_other_ns = std::min(last_other_ns, end_ns(other, j) - ready_ns(other, j));
+        most_work_ns = std::max(most_work_ns, hosts_[other].work_ns[j]);
+      }
+      hosts_[r].slower_ns[i] = most_work_ns - hosts_[r].work_ns[i];
       const double before_end_ns = end_ns(r, i) - ready_ns(r, i);
       if (std::isfinite(before_end_ns) && std::isfinite(last_other_ns))
         hosts_[r].lag_ns[i] = before_end_ns - last_other_ns;
@@ -122,6 +129,7 @@ class LagFinder {
   void follow(size_t r, PeerGroup group) {
     RankProgram& rank = program_.ranks[r];
     HostLags lags;
+    double met_at_ns = 0;
     each_task(r, [&](const Block&, BlockTask& task, uint32_t index) {
       lags.pass(task.kind, task.duration_ns);
       if (index == kNoIndex) return;
@@ -130,15 +138,21 @@ class LagFinder {
       if (own == group && std::isfinite(hosts_[r].lag_ns[index])) {
         task.peer_lag = static_cast<uint32_t>(rank.peer_lags.size());
         rank.peer_lags.push_back(lags.step_to(group, hosts_[r].lag_ns[index]));
+        rank.peer_lags.back().slower_ns = static_cast<int64_t>(hosts_[r].slower_ns[index]);
       }
       if (task.peer_lag != kNoIndex) lags.follow(rank.peer_lags[task.peer_lag]);
-      if (own == PeerGroup::kData) hosts_[r].behind_ns[index] = lags.behind_ns(PeerGroup::kTensor);
+      if (own == PeerGroup::kData) {
+        hosts_[r].behind_ns[index] = lags.behind_ns(PeerGroup::kTensor);
+        hosts_[r].work_ns[index] = lags.replica_work_ns() - met_at_ns;
+        met_at_ns = lags.replica_work_ns();
+      }
       const double last_ready_ns = ready_ns(r, index) + std::max(0.0, hosts_[r].lag_ns[index]);
       if (own == group && std::isfinite(last_ready_ns)) {
         const double arrived_ns = static_cast<double>(rank.table->ts_ns[transfer.row]);
-        const double waited_ns = std::clamp(last_ready_ns - arrived_ns, 0.0, static_cast<double>(transfer.wait_ns));
-        transfer.host_wait_ns = static_cast<int64_t>(waited_ns);
-        transfer.wait_ns -= transfer.host_wait_ns;
+        const auto waited_ns = std::min(static_cast<int64_t>(last_ready_ns - arrived_ns), transfer.wait_ns);
+        if (waited_ns <= 0) return;
+        rank.peer_lags[task.peer_lag].gpu_tail_ns = transfer.wait_ns - waited_ns;
+        transfer.host_wait_ns = std::exchange(transfer.wait_ns, 0);
       }
     });
   }
@@ -164,14 +178,18 @@ const BlockEdge* launch_of_transfer(const RankProgram& rank, const Block& block,
 }
 
 void HostLags::pass(TaskKind kind, int64_t duration_ns) {
-  if (kind == TaskKind::kSyncReturn) levels_ = {};
+  if (kind == TaskKind::kSyncReturn) {
+    waited_ns_ += behind_ns(PeerGroup::kTensor);
+    levels_ = {};
+  }
   if (kind != TaskKind::kHost && kind != TaskKind::kCall) return;
+  host_work_ns_ += duration_ns;
   for (Level& level : levels_) level.host_work_ns += duration_ns;
 }
 
 PeerLag HostLags::step_to(PeerGroup group, double lag_ns) const {
   const Level& level = levels_[static_cast<size_t>(group)];
-  return {group, static_cast<int64_t>(lag_ns - level.lag_ns), level.host_work_ns};
+  return {group, static_cast<int64_t>(lag_ns - level.lag_ns), level.host_work_ns, 0, 0};
 }
 
 void HostLags::follow(const PeerLag& step) {
@@ -180,9 +198,20 @@ void HostLags::follow(const PeerLag& step) {
   // work between two meetings.
   const bool grows = step.group == PeerGroup::kData && step.host_work_ns > 0;
   const double more = grows ? static_cast<double>(level.host_work_ns) / static_cast<double>(step.host_work_ns) : 1;
-  level = {level.lag_ns + more * static_cast<double>(step.step_ns), 0};
+  level = {level.lag_ns + more * static_cast<double>(step.step_ns), more * static_cast<double>(step.slower_ns), 0};
 }
 
-double HostLags::behind_ns(PeerGroup group) const { return std::max(0.0, levels_[static_cast<size_t>(group)].lag_ns); }
+double HostLags::behind_ns(PeerGroup group, double growth) const {
+  const Level& level = levels_[static_cast<size_t>(group)];
+  const double lag_ns = std::max(0.0, level.lag_ns);
+  if (group == PeerGroup::kTensor) return growth * lag_ns;
+  // A replica that has been held up by the others still is ahead of them by what fits between two meetings. More
+  // members hold it up by more only as far as they are slower.
+  return lag_ns + (growth - 1) * std::clamp(level.slower_ns, 0.0, lag_ns);
+}
+
+double HostLags::replica_work_ns() const {
+  return static_cast<double>(host_work_ns_) + waited_ns_ + behind_ns(PeerGroup::kTensor);
+}
 
 }  // namespace lumos

@@ -12,9 +12,9 @@
 
 namespace lumos {
 
-/// Moves the waiting for hosts from Transfer::wait_ns to host_wait_ns, for tensor- and data-parallel transfers, and
-/// writes into the program's tasks by how much the hosts of the other members fall behind (RankProgram::peer_lags).
-/// O(tasks + transfers log transfers).
+/// Moves waiting that began before the last host had launched from Transfer::wait_ns to host_wait_ns, for tensor- and
+/// data-parallel transfers, and writes into the program's tasks by how much the hosts of the other members fall behind
+/// (RankProgram::peer_lags). O(tasks + transfers log transfers).
 void find_host_lags(Program& program, std::vector<RankTransfers>& transfers);
 
 /// The launch that a communication kernel of `block` waits for before it arrives; nullptr where the trace has none.
@@ -32,16 +32,23 @@ class HostLags {
 
   void follow(const PeerLag& step);
 
-  /// By how much the last of the other members' hosts is behind; 0: this rank's is the last.
-  double behind_ns(PeerGroup group) const;
+  /// By how much the last of the other members' hosts is behind; 0: this rank's is the last. `growth`: how much farther
+  /// apart the members are than the traced ones.
+  double behind_ns(PeerGroup group, double growth = 1) const;
+
+  /// Host work so far of the slowest among the ranks of this replica that share the rank's stage.
+  double replica_work_ns() const;
 
  private:
   struct Level {
     double lag_ns = 0;
+    double slower_ns = 0;
     int64_t host_work_ns = 0;  ///< since
   };
 
   std::array<Level, 2> levels_;
+  int64_t host_work_ns_ = 0;
+  double waited_ns_ = 0;  ///< for hosts of the replica, until they were last level
 };
 
 }  // namespace lumos

@@ -76,10 +76,12 @@ class RankEmitter {
     if (task.peer_lag == kNoIndex) return;
     const PeerLag& step = source.peer_lags[task.peer_lag];
     lags_.follow(step);
-    double behind_ns = plan_.tensor_lag_growth * lags_.behind_ns(PeerGroup::kTensor);
-    if (step.group == PeerGroup::kData) behind_ns += plan_.data_lag_growth * lags_.behind_ns(PeerGroup::kData);
+    double behind_ns = plan_.tensor_lag_growth > 0 ? lags_.behind_ns(PeerGroup::kTensor, plan_.tensor_lag_growth) : 0;
+    if (step.group == PeerGroup::kData && plan_.data_lag_growth > 0)
+      behind_ns += lags_.behind_ns(PeerGroup::kData, plan_.data_lag_growth);
     const BlockEdge* launch = launch_of_transfer(source, block, task);
     if (behind_ns <= 0 || launch == nullptr) return;
+    behind_ns += plan_.gpu_tail_scale * static_cast<double>(step.gpu_tail_ns);
     BlockEdge last_launch = *launch;
     last_launch.lag_ns = static_cast<int32_t>(std::min(last_launch.lag_ns + behind_ns, double{INT32_MAX}));
     add_edge(last_launch, base);

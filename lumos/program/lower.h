@@ -51,6 +51,7 @@ struct LowerPlan {
   /// durations hold all waiting.
   double tensor_lag_growth = 0;
   double data_lag_growth = 0;
+  double gpu_tail_scale = 1;  ///< of PeerLag::gpu_tail_ns
 };
 
 /// Nanoseconds of every task of every rank program, parallel to RankProgram::tasks.

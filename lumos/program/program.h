@@ -50,7 +50,7 @@ struct BlockEdge {
 inline constexpr uint16_t kNoLane = UINT16_MAX;
 
 struct BlockTask {
-  uint32_t event = kNoIndex;  ///< row of the rank's table
+  uint32_t event = kNoIndex;     ///< row of the rank's table
   uint32_t peer_lag = kNoIndex;  ///< of a kTransfer: into RankProgram::peer_lags
   int64_t duration_ns = 0;
   uint32_t edge_begin = 0;  ///< into RankProgram::edges
@@ -68,6 +68,8 @@ struct PeerLag {
   PeerGroup group = PeerGroup::kTensor;
   int64_t step_ns = 0;       ///< negative: this rank's host fell behind
   int64_t host_work_ns = 0;  ///< what this rank's host did meanwhile
+  int64_t gpu_tail_ns = 0;   ///< what the last member's GPU still had to do once its host had launched
+  int64_t slower_ns = 0;     ///< replicas: by how much more work the slowest of them had since they last met
 };
 
 /// Consecutive tasks of one rank with one label.

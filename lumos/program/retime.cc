@@ -40,6 +40,8 @@ double attention_work(const Job& job, int64_t multiprocessors) {
   return attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
 }
 
+double layer_flops(const Job& job) { return layer_gemm_flops(job) + attention_flops(attention_shape(job)); }
+
 /// What the bytes of a memory-bound kernel are proportional to.
 double memory_size(const Job& job, KernelRole role) {
   const auto tokens = static_cast<double>(job.micro_batch_size * job.seq_length);
@@ -160,10 +162,7 @@ class Retimer {
   }
 
   /// Tensor-parallel ranks wait for each other in every layer, longer where there is more to compute between.
-  double layer_time_ratio() const {
-    auto flops = [](const Job& job) { return layer_gemm_flops(job) + attention_flops(attention_shape(job)); };
-    return flops(target_) / flops(base_);
-  }
+  double layer_time_ratio() const { return layer_work_ratio(base_, target_); }
 
   const Recovery& recovery_;
   const Job& base_;
@@ -188,6 +187,8 @@ double expected_maximum(int64_t n) {
   }
   return low;
 }
+
+double layer_work_ratio(const Job& base, const Job& target) { return layer_flops(target) / layer_flops(base); }
 
 double growth_of_waits(int64_t before, int64_t after) {
   return expected_maximum(before) > 0 ? expected_maximum(after) / expected_maximum(before) : 1;

@@ -35,7 +35,7 @@ struct Transfer {
   int64_t bytes = -1;  ///< by NCCL's definition of size; -1: the trace does not tell
   int64_t transfer_ns = 0;
   int64_t wait_ns = 0;       ///< duration less transfer; less host_wait_ns once program/host_lags has told that apart
-  int64_t host_wait_ns = 0;  ///< the part of the waiting in which the host of another member had not launched yet
+  int64_t host_wait_ns = 0;  ///< waiting that began before the host of the last member had launched
 };
 
 struct RankTransfers {
