@@ -4,6 +4,7 @@
 #include <span>
 
 #include "lumos/base/result.h"
+#include "lumos/program/host_lags.h"
 
 namespace lumos {
 namespace {
@@ -22,6 +23,7 @@ class RankEmitter {
     lane_tasks_.assign(program_.lanes.size(), {});
     processor_.assign(program_.lanes.size(), kNoProcessor);
     received_.assign(plan_.meeting_ns.size(), kNoIndex);
+    lags_ = {};
     RankTasks tasks;
     tasks.rank = rank.rank;
     tasks.first_task = graph_.size();
@@ -52,8 +54,10 @@ class RankEmitter {
       if (placed.gpu_scale != 1 && is_gpu_task(task.kind) && !communicates)
         duration = static_cast<int64_t>(static_cast<double>(duration) * placed.gpu_scale);
       add_task(placed.rank, task, duration);
+      lags_.pass(task.kind, duration);
       for (uint32_t e = task.edge_begin; e < task.edge_end; ++e) add_edge(source.edges[e], base);
       for (const MeetingOf& each : meetings) attend(each.meeting, task.kind);
+      follow_peers(source, block, task, base);
       if (needs_data && is_gpu_task(task.kind) && !communicates) {
         add_needs(placed);
         needs_data = false;
@@ -64,6 +68,23 @@ class RankEmitter {
       }
       graph_.edge_begin.push_back(static_cast<uint32_t>(graph_.edges.size()));
     }
+  }
+
+  /// A folded collective starts when the last member's host has launched it: as long after this rank's own launch as
+  /// the hosts are apart by then.
+  void follow_peers(const RankProgram& source, const Block& block, const BlockTask& task, uint32_t base) {
+    if (task.peer_lag == kNoIndex) return;
+    const PeerLag& step = source.peer_lags[task.peer_lag];
+    lags_.follow(step);
+    double behind_ns = plan_.tensor_lag_growth > 0 ? lags_.behind_ns(PeerGroup::kTensor, plan_.tensor_lag_growth) : 0;
+    if (step.group == PeerGroup::kData && plan_.data_lag_growth > 0)
+      behind_ns += lags_.behind_ns(PeerGroup::kData, plan_.data_lag_growth);
+    const BlockEdge* launch = launch_of_transfer(source, block, task);
+    if (behind_ns <= 0 || launch == nullptr) return;
+    behind_ns += plan_.gpu_tail_scale * static_cast<double>(step.gpu_tail_ns);
+    BlockEdge last_launch = *launch;
+    last_launch.lag_ns = static_cast<int32_t>(std::min(last_launch.lag_ns + behind_ns, double{INT32_MAX}));
+    add_edge(last_launch, base);
   }
 
   /// A pass reads what its stage received, whatever stream waits the trace shows for it.
@@ -190,6 +211,7 @@ class RankEmitter {
   std::vector<TaskOrigin>* origins_;
   uint32_t rank_index_ = 0;
   uint32_t block_ = 0;  ///< of the planned rank
+  HostLags lags_;       ///< of the members that are folded into this rank
   std::shared_ptr<const EventTable> table_;
   std::vector<std::vector<uint32_t>> lane_tasks_;  ///< emitted tasks per lane, in order
   std::vector<uint32_t> block_begin_;              ///< how many each lane had when the current block began

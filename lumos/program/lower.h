@@ -47,6 +47,11 @@ struct LowerPlan {
   std::vector<MeetingOf> meeting_of;  ///< those of one kernel in a row
   std::vector<uint32_t> needs;
   std::vector<int64_t> meeting_ns;  ///< the transfer of each meeting, once all have arrived
+  /// How far the hosts of folded members fall behind, times this: 1 for as many members as in the trace, 0 where the
+  /// durations hold all waiting.
+  double tensor_lag_growth = 0;
+  double data_lag_growth = 0;
+  double gpu_tail_scale = 1;  ///< of PeerLag::gpu_tail_ns
 };
 
 /// Nanoseconds of every task of every rank program, parallel to RankProgram::tasks.

@@ -83,13 +83,14 @@ std::vector<TaskLoad> loads_of(const ExecGraph& graph, const std::vector<TaskOri
       continue;
     }
     load.load = rows[origin.row].load;
-    const int64_t old_ns = program.ranks[origin.rank].table->dur_ns[origin.row];
+    const uint32_t index = transfer ? transfers[origin.rank].of_row[origin.row] : kNoIndex;
+    int64_t old_ns = program.ranks[origin.rank].table->dur_ns[origin.row];
+    if (index != kNoIndex) old_ns -= transfers[origin.rank].transfers[index].host_wait_ns;
     if (old_ns <= 0) continue;
     const double scale = static_cast<double>(graph.duration_ns[task]) / static_cast<double>(old_ns);
     load.contained_ns = static_cast<int64_t>(static_cast<double>(rows[origin.row].overlap_ns) * scale);
     if (!transfer) continue;
     // Where members meet in the graph, the duration is the transfer alone.
-    const uint32_t index = transfers[origin.rank].of_row[origin.row];
     bool meets = false;
     for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e)
       meets |= graph.edges[e].kind == EdgeKind::kRendezvous;

@@ -9,6 +9,7 @@
 #include "lumos/base/parallel.h"
 #include "lumos/model/parameters.h"
 #include "lumos/program/draw.h"
+#include "lumos/program/host_lags.h"
 #include "lumos/program/meetings.h"
 
 namespace lumos {
@@ -352,6 +353,7 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   recovery.transfers = find_transfers(recovery.program, job);
   recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
   bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
+  find_host_lags(recovery.program, recovery.transfers);
   recovery.loads = measure_loads(graphs, recovery.transfers);
   recovery.roles.resize(graphs.size());
   recovery.kernels.resize(graphs.size());

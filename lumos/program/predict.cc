@@ -84,9 +84,14 @@ struct Runs {
   const Network& network;
   TaskDurations durations;
   bool interference = true;
+  bool variability = true;
 
   Result<OwnRun> run(uint64_t seed) const {
-    const LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
+    LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
+    const Job& base = recovery.job;
+    plan.gpu_tail_scale = layer_work_ratio(base, target);
+    plan.tensor_lag_growth = lag_growth(base.tensor_model_parallel_size, target.tensor_model_parallel_size);
+    plan.data_lag_growth = lag_growth(base.data_parallel_size, target.data_parallel_size);
     OwnRun out;
     out.graph = TRY(lower(recovery.program, plan, durations, &out.origins));
     if (!interference) {
@@ -97,6 +102,12 @@ struct Runs {
         loads_of(out.graph, out.origins, recovery.program, recovery.transfers, recovery.loads);
     out.timeline = simulate_with_loads(out.graph, loads, recovery.loads.interference);
     return out;
+  }
+
+ private:
+  double lag_growth(int64_t before, int64_t after) const {
+    if (after == 1) return 0;
+    return variability ? growth_of_waits(before, after) : 1;
   }
 };
 
@@ -144,7 +155,7 @@ Result<std::vector<EventTable>> usual_run(const Runs& runs, const std::vector<St
 Result<Forecast> forecast_unchanged(const Recovery& recovery, const RetimeOptions& retiming,
                                     const ForecastOptions& options) {
   const Runs runs{recovery, recovery.job, recovery.network, retime(recovery, recovery.job, recovery.network, retiming),
-                  options.interference};
+                  options.interference, options.variability};
   return summarise(TRY(run_seeds(runs, options, options.seeds)));
 }
 
@@ -187,7 +198,8 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   // that grows itself.
   RetimeOptions plainly = retiming;
   plainly.variability = false;
-  Runs changed{from, target, out.network, retime(from, target, out.network, plainly), options.interference};
+  Runs changed{
+      from, target, out.network, retime(from, target, out.network, plainly), options.interference, options.variability};
   const Forecast rough = summarise(TRY(run_seeds(changed, options, 1)));
   retiming.sync_period_ratio =
       micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);

@@ -50,12 +50,26 @@ struct BlockEdge {
 inline constexpr uint16_t kNoLane = UINT16_MAX;
 
 struct BlockTask {
-  uint32_t event = kNoIndex;  ///< row of the rank's table
+  uint32_t event = kNoIndex;     ///< row of the rank's table
+  uint32_t peer_lag = kNoIndex;  ///< of a kTransfer: into RankProgram::peer_lags
   int64_t duration_ns = 0;
   uint32_t edge_begin = 0;  ///< into RankProgram::edges
   uint32_t edge_end = 0;
   uint16_t lane = kNoLane;  ///< index into Program::lanes
   TaskKind kind = TaskKind::kHost;
+};
+
+/// With whom a rank's host falls out of step.
+enum class PeerGroup : uint8_t { kTensor, kData };
+
+/// By how much the hosts of a collective's other members fell behind this rank's on the way to it, since the collective
+/// of the group before or since the host last waited for the GPU.
+struct PeerLag {
+  PeerGroup group = PeerGroup::kTensor;
+  int64_t step_ns = 0;       ///< negative: this rank's host fell behind
+  int64_t host_work_ns = 0;  ///< what this rank's host did meanwhile
+  int64_t gpu_tail_ns = 0;   ///< what the last member's GPU still had to do once its host had launched
+  int64_t slower_ns = 0;     ///< replicas: by how much more work the slowest of them had since they last met
 };
 
 /// Consecutive tasks of one rank with one label.
@@ -77,6 +91,7 @@ struct RankProgram {
   std::vector<Block> blocks;  ///< in host order; their tasks are contiguous and in order
   std::vector<BlockTask> tasks;
   std::vector<BlockEdge> edges;
+  std::vector<PeerLag> peer_lags;  ///< see program/host_lags
 };
 
 struct Program {

@@ -40,6 +40,8 @@ double attention_work(const Job& job, int64_t multiprocessors) {
   return attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
 }
 
+double layer_flops(const Job& job) { return layer_gemm_flops(job) + attention_flops(attention_shape(job)); }
+
 /// What the bytes of a memory-bound kernel are proportional to.
 double memory_size(const Job& job, KernelRole role) {
   const auto tokens = static_cast<double>(job.micro_batch_size * job.seq_length);
@@ -147,24 +149,20 @@ class Retimer {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
       if (old_us > 0) transfer_ratio = transfer_us(network_, transfer.kind, new_bytes, after) / old_us;
     }
-    const double spread = options_.variability ? growth_of_waits(before.members, after.members) : 1;
+    const double spread = options_.variability ? growth(before.members, after.members) : 1;
     const double period = transfer.scope == CommScope::kData ? options_.sync_period_ratio : layer_time_ratio();
     const double wait = static_cast<double>(transfer.wait_ns) * spread * period;
     return static_cast<int64_t>(static_cast<double>(transfer.transfer_ns) * transfer_ratio + wait);
   }
 
-  /// By how much longer the mean of so many members waits for the slowest.
-  double growth_of_waits(int64_t before, int64_t after) const {
+  double growth(int64_t before, int64_t after) const {
     auto [found, fresh] = growth_.try_emplace({before, after}, 1.0);
-    if (fresh && expected_maximum(before) > 0) found->second = expected_maximum(after) / expected_maximum(before);
+    if (fresh) found->second = growth_of_waits(before, after);
     return found->second;
   }
 
   /// Tensor-parallel ranks wait for each other in every layer, longer where there is more to compute between.
-  double layer_time_ratio() const {
-    auto flops = [](const Job& job) { return layer_gemm_flops(job) + attention_flops(attention_shape(job)); };
-    return flops(target_) / flops(base_);
-  }
+  double layer_time_ratio() const { return layer_work_ratio(base_, target_); }
 
   const Recovery& recovery_;
   const Job& base_;
@@ -188,6 +186,12 @@ double expected_maximum(int64_t n) {
     (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
   }
   return low;
+}
+
+double layer_work_ratio(const Job& base, const Job& target) { return layer_flops(target) / layer_flops(base); }
+
+double growth_of_waits(int64_t before, int64_t after) {
+  return expected_maximum(before) > 0 ? expected_maximum(after) / expected_maximum(before) : 1;
 }
 
 TaskDurations retime(const Recovery& recovery, const Job& target, const Network& network,

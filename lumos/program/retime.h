@@ -20,4 +20,11 @@ TaskDurations retime(const Recovery& recovery, const Job& target, const Network&
 /// E[max of n] - mean, in standard deviations, of n independent normal variables (n <= 1: 0).
 double expected_maximum(int64_t n);
 
+/// FLOPs of a layer of one micro-batch, in `target` over those in `base`.
+double layer_work_ratio(const Job& base, const Job& target);
+
+/// By how much longer the mean of `after` members waits for the slowest than that of `before` members; 1 where there
+/// was nobody to wait for.
+double growth_of_waits(int64_t before, int64_t after);
+
 }  // namespace lumos

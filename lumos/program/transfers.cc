@@ -213,8 +213,10 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
     }
   }
   for (auto& [key, durations] : equal) std::sort(durations.begin(), durations.end());
+  uint32_t meeting = 0;
   for (auto& [key, members] : meetings) {
     if (members.size() < 2) continue;
+    ++meeting;
     int64_t shortest = INT64_MAX;
     for (auto [r, i] : members) shortest = std::min(shortest, all[r].transfers[i].transfer_ns);
     for (auto [r, i] : members) {
@@ -222,6 +224,7 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
       transfer.wait_ns = transfer.transfer_ns - shortest;
       transfer.transfer_ns = shortest;
       transfer.matched = true;
+      transfer.meeting = meeting;
     }
   }
   for (size_t r = 0; r < all.size(); ++r) {

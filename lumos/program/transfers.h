@@ -27,13 +27,15 @@ struct Transfer {
   uint32_t row = 0;
   CommScope scope = CommScope::kTensor;
   CommKind kind = CommKind::kAllReduce;
-  bool matched = false;  ///< several members were traced: the split into waiting and transfer is measured
-  bool sends = false;    ///< of point-to-point kernels, where the trace tells
+  bool matched = false;         ///< several members were traced: the split into waiting and transfer is measured
+  uint32_t meeting = kNoIndex;  ///< of a matched one: the same number for all of its members
+  bool sends = false;           ///< of point-to-point kernels, where the trace tells
   bool receives = false;
   bool added = false;  ///< not traced: a changed job has it, and only the network model tells how long it takes
   int64_t bytes = -1;  ///< by NCCL's definition of size; -1: the trace does not tell
   int64_t transfer_ns = 0;
-  int64_t wait_ns = 0;  ///< duration less transfer
+  int64_t wait_ns = 0;       ///< duration less transfer; less host_wait_ns once program/host_lags has told that apart
+  int64_t host_wait_ns = 0;  ///< waiting that began before the host of the last member had launched
 };
 
 struct RankTransfers {
