@@ -40,6 +40,7 @@ Status write_overlay(const ExecGraph& graph, uint32_t rank_index, const Step& st
 
 Status run(const CriticalPathArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   const ExecGraph& graph = job.linked.graph;
   const uint32_t rank_index = TRY(find_rank(graph, arguments.rank));
   const Step& step = graph.ranks[rank_index].steps[TRY(find_step(graph, rank_index, arguments.step))];

@@ -52,6 +52,7 @@ Status run(PredictArguments arguments, Console& console) {
   if (!arguments.change.ignore.empty()) return fail(ErrorKind::kUsage, "predict: --ignore goes with --job");
   TRY_STATUS(check_something_changes(changes, options));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   if (!arguments.change.out.empty()) {
     const ScaledGraph changed = TRY(apply_changes(job, changes));
     TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));

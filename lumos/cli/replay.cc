@@ -32,6 +32,7 @@ Status run(const ReplayArguments& arguments, Console& console) {
   BuildOptions build;
   build.inter_stream = !arguments.no_inter_stream;
   LinkedJob job = TRY(load_for(arguments.read, build, console));
+  TRY_STATUS(check_something_ran(job));
   ExecGraph& graph = job.linked.graph;
   if (range) TRY_STATUS(choose_steps(graph, *range));
   const bool strict = arguments.residuals == "drop";
