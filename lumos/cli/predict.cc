@@ -9,6 +9,7 @@
 #include "lumos/cli/predict_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/predict_result.h"
+#include "lumos/report/trace_files.h"
 
 namespace lumos {
 
@@ -33,6 +34,7 @@ void take_network_file(PredictArguments& arguments) {
 }
 
 Status run(PredictArguments arguments, Console& console) {
+  if (!arguments.change.out.empty()) TRY_STATUS(check_trace_name("--out", arguments.change.out));
   if (!arguments.change.job_file.empty()) take_network_file(arguments);
   const ChangeList changes = TRY(change_list(arguments.changes));
   JitterArguments jitter = arguments.jitter;

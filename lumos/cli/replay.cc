@@ -27,6 +27,7 @@ struct ReplayArguments {
 };
 
 Status run(const ReplayArguments& arguments, Console& console) {
+  if (!arguments.out.empty()) TRY_STATUS(check_trace_name("--out", arguments.out));
   std::optional<StepRange> range;
   if (!arguments.steps.empty()) range = TRY(parse_step_range(arguments.steps));
   BuildOptions build;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "lumos/sim/overlap.h"
@@ -43,6 +44,7 @@ class Changer {
   Result<ScaleMatch> apply(const Change& change, const ChangeList& list) {
     using enum ChangeKind;
     match_ = {change.text, 0, 0, {}};
+    launched_alone_ = 0;
     const std::regex expression = TRY(compile_pattern(change.text, change.pattern));
     switch (change.kind) {
       case kRemoveKernel:
@@ -77,6 +79,13 @@ class Changer {
       case kKernelTimes:
         set_times(with_kernel_times(job_, *change.kernel_times));
         break;
+    }
+    if (match_.tasks == 0 && launched_alone_ > 0) {
+      return fail(
+          ErrorKind::kUsage,
+          "{}: there is nothing to fuse: none of its {} instances launches two kernels or more on a stream, matrix "
+          "products, attention and communication apart",
+          change.text, launched_alone_);
     }
     if (match_.tasks == 0) {
       return fail(ErrorKind::kUsage, "{} matches nothing; `lumos inspect` lists names and groups", change.text);
@@ -219,6 +228,9 @@ class Changer {
   void fuse(const std::regex& expression) {
     for (const RankTasks& rank : job_.linked.graph.ranks) {
       const std::vector<uint32_t> around = matching_operator(*rank.table, expression);
+      std::set<uint32_t> instances(around.begin(), around.end());
+      instances.erase(kNoIndex);
+      launched_alone_ += instances.size();
       std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> groups;
       for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
         if (graph().kind[task] != TaskKind::kKernel || graph().event[task] == kNoIndex) continue;
@@ -376,13 +388,25 @@ class Changer {
   std::vector<uint32_t> idle_launches_;
   std::vector<bool> alone_, beside_;  // kernels of JobMatches that run alone, and that compute no longer waits for
   std::string alone_text_;            // the last change that asked for it
+  size_t launched_alone_ = 0;         // instances of an operator to be fused
   ScaleMatch match_;
 };
+
+/// Several factors together may exceed what each may be.
+Status check_length(const ExecGraph& graph) {
+  constexpr double kLongestNs = 1e18;  // 31 years of work: sums of times in nanoseconds stay far from their limit
+  double sum_ns = 0;
+  for (int64_t duration_ns : graph.duration_ns) sum_ns += static_cast<double>(duration_ns);
+  if (sum_ns < kLongestNs) return {};
+  return fail(ErrorKind::kUsage, "the changed job would take {:.0f} years of work; check the factors",
+              sum_ns / (365.25 * 86400e9));
+}
 
 }  // namespace
 
 Result<ScaledGraph> apply_changes(const LinkedJob& job, const ChangeList& list) {
   ScaledGraph scaled = TRY(scale_graph(job, list.scales));
+  TRY_STATUS(check_length(scaled.graph));
   if (list.changes.empty()) return scaled;
   Changer changer(job, std::move(scaled.graph));
   for (const Change& change : list.changes) {
@@ -392,6 +416,7 @@ Result<ScaledGraph> apply_changes(const LinkedJob& job, const ChangeList& list) 
     if (change.kind == ChangeKind::kKernelTimes) scaled.matches.push_back(TRY(changer.apply(change, list)));
   }
   scaled.graph = TRY(changer.finish(scaled.matches));
+  TRY_STATUS(check_length(scaled.graph));
   return scaled;
 }
 
