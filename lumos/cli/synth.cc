@@ -164,7 +164,7 @@ Status run(const SynthArguments& arguments, Console& console) {
   const std::string job_file = fmt::format("{}/{}", arguments.out, kJobFileName);
   TRY_STATUS(write_file(job_file, job_to_toml(file.job)));
   console.print(arguments.json ? synth_json(written, expected.step_ms, arguments.steps, job_file, file.job)
-                               : synth_text(written, expected.step_ms, job_file));
+                               : fold_lines(synth_text(written, expected.step_ms, job_file)));
   return {};
 }
 
