@@ -5,6 +5,11 @@
 namespace lumos {
 namespace {
 
+std::string trimmed(const std::string& text) {
+  const size_t first = text.find_first_not_of(" \t");
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 /// The cells of one line. A quote opens only at the start of a cell.
 Result<std::vector<std::string>> split_cells(std::string_view line, std::string_view source, uint32_t number) {
   std::vector<std::string> cells(1);
@@ -28,7 +33,17 @@ Result<std::vector<std::string>> split_cells(std::string_view line, std::string_
     }
   }
   if (quoted) return fail(ErrorKind::kUsage, "{}:{}: a quote is not closed", source, number);
+  for (std::string& cell : cells) cell = trimmed(cell);
   return cells;
+}
+
+Status check_header(const CsvTable& table) {
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].empty() || table.find_column(table.columns[i]) == static_cast<int>(i)) continue;
+    return fail(ErrorKind::kUsage, "{}:{}: column {} is there twice", table.source, table.header_line,
+                table.columns[i]);
+  }
+  return {};
 }
 
 }  // namespace
@@ -56,6 +71,8 @@ Result<CsvTable> parse_csv(std::string_view text, std::string_view source) {
     std::vector<std::string> cells = TRY(split_cells(line, source, number));
     if (table.columns.empty()) {
       table.columns = std::move(cells);
+      table.header_line = number;
+      TRY_STATUS(check_header(table));
     } else if (cells.size() != table.columns.size()) {
       return fail(ErrorKind::kUsage, "{}:{}: {} cells, but the header has {}", source, number, cells.size(),
                   table.columns.size());

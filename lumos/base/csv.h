@@ -14,6 +14,7 @@ namespace lumos {
 struct CsvTable {
   std::string source;  ///< file name, for messages
   std::vector<std::string> columns;
+  uint32_t header_line = 1;
   std::vector<std::vector<std::string>> rows;
   std::vector<uint32_t> lines;  ///< line of each row, from 1
 
@@ -22,7 +23,8 @@ struct CsvTable {
 };
 
 /// Parses comma-separated text; cells may be quoted with doubled quotes inside. Empty lines and lines that begin with #
-/// are skipped. Errors (kUsage) name the line.
+/// are skipped; spaces around a cell are not part of it. Errors (kUsage) name the line, and a column that is there
+/// twice.
 Result<CsvTable> parse_csv(std::string_view text, std::string_view source);
 Result<CsvTable> read_csv_file(const std::string& path);
 

@@ -44,7 +44,7 @@ Result<Value> parse_json(std::string_view text, std::string_view source) {
   if (text.data() == nullptr) text = "";  // an empty view may point nowhere, which a copy of it must not
   const simdjson::error_code error = parser.parse(text.data(), text.size()).get(root);
   if (error != simdjson::SUCCESS) {
-    return fail(ErrorKind::kUsage, "{}: not valid JSON: {}", source, simdjson::error_message(error));
+    return fail(ErrorKind::kUnreadable, "{}: not valid JSON: {}", source, simdjson::error_message(error));
   }
   return convert(root);
 }

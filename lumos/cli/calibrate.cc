@@ -29,15 +29,25 @@ struct CalibrateArguments {
   bool json = false;
 };
 
-Result<Calibration> fit_collectives(const CalibrateArguments& arguments, const Cluster& cluster) {
+Result<Calibration> fit_collectives(const CalibrateArguments& arguments, const Cluster& cluster, Console& console) {
   const CsvTable table = TRY(read_csv_file(arguments.collectives));
-  return calibrate_collectives(cluster, TRY(measured_collectives(table)), kLeastCollectiveBytes);
+  const std::vector<MeasuredCollective> rows = TRY(measured_collectives(table));
+  const auto small = std::count_if(
+      rows.begin(), rows.end(), [](const MeasuredCollective& row) { return row.size_bytes < kLeastCollectiveBytes; });
+  if (small > 0) {
+    const std::string why = fmt::format("{} of {} rows of {} are below 4 MiB, where the time is all latency", small,
+                                        rows.size(), arguments.collectives);
+    if (static_cast<size_t>(small) == rows.size()) return fail(ErrorKind::kUsage, "{}; nothing is left to fit", why);
+    console.note("not used: " + why);
+  }
+  return calibrate_collectives(cluster, rows, kLeastCollectiveBytes);
 }
 
 Result<Calibration> fit_runs(const CalibrateArguments& arguments, const SplitSettings& settings, const Cluster& cluster,
                              Console& console) {
   const CommonJob common = TRY(read_common_job(arguments.common, settings));
   const CsvTable table = TRY(read_csv_file(arguments.runs));
+  TRY_STATUS(check_columns(table, {"step_ms"}));
   for (const std::string& column : unread_columns(table)) console.note("not read: column " + column);
   const std::vector<MeasuredRun> runs = TRY(measured_runs(table, common));
   std::vector<std::string> constants = arguments.constants;
@@ -58,7 +68,7 @@ Status run(const CalibrateArguments& arguments, Console& console) {
   Cluster cluster = TRY(read_cluster(arguments.common, settings));
   std::vector<NamedCalibration> fits;
   if (!arguments.collectives.empty()) {
-    fits.push_back({"collectives", TRY(fit_collectives(arguments, cluster))});
+    fits.push_back({"collectives", TRY(fit_collectives(arguments, cluster, console))});
     cluster = fits.back().calibration.cluster;
   }
   if (!arguments.runs.empty()) {

@@ -27,6 +27,7 @@ Result<PageComparison> compare_with_run(const std::string& against, ReadArgument
                                         Console& console) {
   read.paths = {against};
   const LinkedJob job = TRY(load_for(read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   const ExecGraph& other = job.linked.graph;
   ReplayResultOptions options;
   options.threads = static_cast<int>(read.threads);

@@ -39,8 +39,17 @@ Status write_overlay(const ExecGraph& graph, uint32_t rank_index, const Step& st
   return write_chrome_trace(*rank.table, file, options);
 }
 
+/// The path is drawn with arrows, which only Chrome JSON is written with.
+Status check_overlay_name(std::string_view path) {
+  if (path.empty() || path == "-" || path.starts_with("/dev/")) return {};
+  if (path.ends_with(".json") || path.ends_with(".json.gz")) return {};
+  return fail(ErrorKind::kUsage, "--overlay {}: the name must end with .json or .json.gz", path);
+}
+
 Status run(const CriticalPathArguments& arguments, Console& console) {
+  TRY_STATUS(check_overlay_name(arguments.overlay));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   const ExecGraph& graph = job.linked.graph;
   const uint32_t rank_index = TRY(find_rank(graph, arguments.rank));
   const Step& step = graph.ranks[rank_index].steps[TRY(find_step(graph, rank_index, arguments.step))];

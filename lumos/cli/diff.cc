@@ -47,6 +47,7 @@ Result<Run> load_run(const DiffArguments& arguments, const std::string& path, Co
   ReadArguments one = arguments.read;
   one.paths = {path};
   LinkedJob job = TRY(load_for(one, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   return Run{std::move(job.linked.graph), {}};
 }
 

@@ -55,6 +55,7 @@ Status estimate_many(const EstimateArguments& arguments, Console& console) {
   const Cluster cluster = TRY(read_cluster(arguments.common, settings));
   const CommonJob common = TRY(read_common_job(arguments.common, settings));
   const CsvTable table = TRY(read_csv_file(arguments.jobs));
+  TRY_STATUS(check_columns(table, {}));
   for (const std::string& column : unread_columns(table)) console.note("not read: column " + column);
   const Shard shard = arguments.shard.empty() ? Shard{} : TRY(parse_shard(arguments.shard));
   std::vector<size_t> own;

@@ -22,6 +22,7 @@ struct GainsArguments {
 
 Status run(const GainsArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   GainsOptions options;
   options.threads = static_cast<int>(arguments.read.threads);
   const GainsResult result = gains_result(job, options);

@@ -46,6 +46,22 @@ void declare(CLI::App& app, const Option& option) {
   if (!option.choices.empty()) declared->check(CLI::IsMember(option.choices));
 }
 
+/// The error of a value that is no number. The parser's own text names the option as it was written: "Could not
+/// convert:
+/// --seeds = abc".
+tl::unexpected<Error> not_a_number(const Command& command, std::string_view text) {
+  const size_t colon = text.find(": "), equals = text.find(" = ", colon);
+  if (colon == std::string_view::npos || equals == std::string_view::npos)
+    return fail(ErrorKind::kUsage, "{}: {}; see 'lumos {} --help'", command.name, text, command.name);
+  const std::string_view name = text.substr(colon + 2, equals - colon - 2), value = text.substr(equals + 3);
+  std::string_view kind = "a number";
+  for (const Option& option : command.options) {
+    if (option.name == name && std::holds_alternative<int64_t*>(option.target)) kind = "a whole number";
+    if (option.name == name && option.is_switch()) kind = "no value";
+  }
+  return fail(ErrorKind::kUsage, "{}: {} takes {}, not '{}'", command.name, name, kind, value);
+}
+
 Status reject_unknown(const Command& command, const std::vector<std::string>& remaining) {
   if (remaining.empty()) return {};
   const std::string& word = remaining.front();
@@ -85,6 +101,12 @@ Result<Invocation> parse_command_line(const std::vector<Command>& commands, cons
   } catch (const CLI::RequiredError& error) {
     TRY_STATUS(reject_unknown(command, app.remaining()));
     return fail(ErrorKind::kUsage, "{}: {}; see 'lumos {} --help'", command.name, error.what(), command.name);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view text = error.what();
+    return fail(ErrorKind::kUsage, "{}: {} needs a value; see 'lumos {} --help'", command.name,
+                text.substr(0, text.find(':')), command.name);
+  } catch (const CLI::ConversionError& error) {
+    return not_a_number(command, error.what());
   } catch (const CLI::Error& error) {
     return fail(ErrorKind::kUsage, "{}: {}; see 'lumos {} --help'", command.name, error.what(), command.name);
   }

@@ -10,6 +10,7 @@
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/predict_result.h"
 #include "lumos/report/text_table.h"
+#include "lumos/report/trace_files.h"
 
 namespace lumos {
 
@@ -34,6 +35,7 @@ void take_network_file(PredictArguments& arguments) {
 }
 
 Status run(PredictArguments arguments, Console& console) {
+  if (!arguments.change.out.empty()) TRY_STATUS(check_trace_name("--out", arguments.change.out));
   if (!arguments.change.job_file.empty()) take_network_file(arguments);
   const ChangeList changes = TRY(change_list(arguments.changes));
   JitterArguments jitter = arguments.jitter;
@@ -53,6 +55,7 @@ Status run(PredictArguments arguments, Console& console) {
   if (!arguments.change.ignore.empty()) return fail(ErrorKind::kUsage, "predict: --ignore goes with --job");
   TRY_STATUS(check_something_changes(changes, options));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   if (!arguments.change.out.empty()) {
     const ScaledGraph changed = TRY(apply_changes(job, changes));
     TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));

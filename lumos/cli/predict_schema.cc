@@ -19,7 +19,7 @@ const std::string_view kPredictSchema = R"json({
         "measured_ms": {"type": "number"},
         "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank; not with --job"},
         "unprofiled_ms": {"type": "number", "description": "without what the profiler cost the CPU, estimated; not with --job"},
-        "run_ms": {"type": "number", "description": "first start to last end over the steps; 0 where steps between are left out"}
+        "run_ms": {"type": "number", "description": "from the end of one step to the end of the next: what a step takes where the windows of steps overlap"}
       }
     },
     "predicted": {

@@ -4,6 +4,7 @@
 
 #include "lumos/base/progress.h"
 #include "lumos/graph/graph_file.h"
+#include "lumos/trace/trace_warnings.h"
 
 namespace lumos {
 
@@ -22,8 +23,17 @@ Result<ReadOptions> read_options(const ReadArguments& arguments) {
   return options;
 }
 
-void note_failures(const std::vector<TraceSet::Failure>& failures, Console& console) {
+/// What could not be read, and what a user must know of what could.
+void note_faults(const std::vector<TraceSet::Failure>& failures, const std::vector<const EventTable*>& tables,
+                 Console& console) {
   for (const TraceSet::Failure& failure : failures) console.note(failure.error.message);
+  for (const std::string& warning : trace_warnings(tables)) console.note("warning: " + warning);
+}
+
+std::vector<const EventTable*> tables_of(const LinkedJob& job) {
+  std::vector<const EventTable*> tables;
+  for (const RankTasks& rank : job.linked.graph.ranks) tables.push_back(rank.table.get());
+  return tables;
 }
 
 }  // namespace
@@ -54,10 +64,13 @@ Result<TraceSet> read_for(const ReadArguments& arguments, Console& console) {
     const LinkedJob job = TRY(load_job(arguments.paths, job_options));
     TraceSet set;
     for (const RankTasks& rank : job.linked.graph.ranks) set.tables.push_back(*rank.table);
+    note_faults(set.failures, tables_of(job), console);
     return set;
   }
   TraceSet set = TRY(read_traces(arguments.paths, options));
-  note_failures(set.failures, console);
+  std::vector<const EventTable*> tables;
+  for (const EventTable& table : set.tables) tables.push_back(&table);
+  note_faults(set.failures, tables, console);
   return set;
 }
 
@@ -68,8 +81,17 @@ Result<LinkedJob> load_for(const ReadArguments& arguments, const BuildOptions& b
   Progress progress;
   progress.show("reading and linking traces");
   LinkedJob job = TRY(load_job(arguments.paths, options));
-  note_failures(job.failures, console);
+  note_faults(job.failures, tables_of(job), console);
   return job;
+}
+
+Status check_something_ran(const LinkedJob& job) {
+  const auto& ranks = job.linked.graph.ranks;
+  const bool ran = std::any_of(ranks.begin(), ranks.end(), [](const RankTasks& rank) { return !rank.steps.empty(); });
+  if (ran || ranks.empty()) return {};
+  return fail(ErrorKind::kFailed, "{}{}: nothing ran in {}, so there is no step to look at",
+              ranks.front().table->info.file, ranks.size() > 1 ? " and the other ranks" : "",
+              ranks.size() > 1 ? "these traces" : "this trace");
 }
 
 }  // namespace lumos

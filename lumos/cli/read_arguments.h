@@ -24,6 +24,10 @@ void add_read_options(Command& command, ReadArguments& arguments);
 /// others can be read are noted on the console and in the result.
 Result<LinkedJob> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console);
 
+/// Errors: kFailed when nothing ran in any rank: such a job has no step, and no command that answers about one can.
+/// Those that describe or convert a trace (inspect, link, convert, export) take it as it is.
+Status check_something_ran(const LinkedJob& job);
+
 /// Reads the traces, or takes them out of a graph file. Files that fail while others can be read are noted on the
 /// console and in the result.
 Result<TraceSet> read_for(const ReadArguments& arguments, Console& console);

@@ -28,11 +28,13 @@ struct ReplayArguments {
 };
 
 Status run(const ReplayArguments& arguments, Console& console) {
+  if (!arguments.out.empty()) TRY_STATUS(check_trace_name("--out", arguments.out));
   std::optional<StepRange> range;
   if (!arguments.steps.empty()) range = TRY(parse_step_range(arguments.steps));
   BuildOptions build;
   build.inter_stream = !arguments.no_inter_stream;
   LinkedJob job = TRY(load_for(arguments.read, build, console));
+  TRY_STATUS(check_something_ran(job));
   ExecGraph& graph = job.linked.graph;
   if (range) TRY_STATUS(choose_steps(graph, *range));
   const bool strict = arguments.residuals == "drop";

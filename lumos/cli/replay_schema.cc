@@ -21,11 +21,12 @@ const std::string_view kReplaySchema = R"json({
     "ranks": {"type": "array", "items": {"$ref": "#/$defs/rank"}},
     "input": {
       "type": "object",
-      "required": ["events", "repaired", "skipped", "bytes"],
+      "required": ["events", "repaired", "skipped", "cut_short", "bytes"],
       "properties": {
         "events": {"$ref": "#/$defs/count"},
         "repaired": {"$ref": "#/$defs/count"},
         "skipped": {"$ref": "#/$defs/count"},
+        "cut_short": {"$ref": "#/$defs/count", "description": "files that end in the middle"},
         "bytes": {"$ref": "#/$defs/count", "description": "of decoded JSON"}
       }
     }

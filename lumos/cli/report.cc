@@ -25,6 +25,7 @@ struct ReportArguments {
 
 Status run(const ReportArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   const ExecGraph& graph = job.linked.graph;
   const Timeline timeline = simulate(graph);
   ReplayResultOptions options;

@@ -22,13 +22,35 @@ namespace {
 /// The estimate's best may be further down once simulated: so many estimates are kept for each that is simulated.
 constexpr size_t kKeptPerSimulated = 4;
 
+constexpr int64_t kAsTheJob = INT64_MIN;  // --gpus is not given; 0 is no number of GPUs
+
 struct SearchArguments {
+  int64_t gpus = kAsTheJob;
   QuestionArguments question;
   std::string results, shard, report;
   int64_t top = 10, simulate = 10;
   double tokens = 0;
   bool exhaustive = false, progress = false, json = false;
 };
+
+/// Errors: kFailed when no configuration is legal or fits, with what is nearest to it.
+Status check_found(const SearchAnswer& answer) {
+  const std::vector<Configuration>& all = answer.configurations;
+  if (all.empty()) {
+    return fail(ErrorKind::kFailed, "none of {} combinations is legal{}{}", answer.enumeration.combinations,
+                answer.enumeration.example.empty() ? "" : "; the first: ", answer.enumeration.example);
+  }
+  if (std::any_of(all.begin(), all.end(), [](const Configuration& one) { return one.fits; })) return {};
+  const auto leanest = std::min_element(
+      all.begin(), all.end(), [](const Configuration& a, const Configuration& b) { return a.peak_gib < b.peak_gib; });
+  const std::string options = options_text(leanest->job);
+  return fail(
+      ErrorKind::kFailed,
+      "none of {} legal configurations fits: the leanest, {}{} with micro-batches of {}, needs {:.1f} GiB of the "
+      "{:.1f} GiB that a GPU has; take more GPUs, larger ones, or a smaller model",
+      all.size(), split_text(leanest->job), options.empty() ? "" : " (" + options + ")", leanest->job.micro_batch_size,
+      leanest->peak_gib, answer.anchor.cluster.gpu.memory_gib);
+}
 
 /// Where results go while they come, and when they are whole. A part of a search gets its name at the end only, so that
 /// whoever joins parts sees whole ones.
@@ -122,13 +144,14 @@ Status check_arguments(const SearchArguments& arguments) {
   };
   TRY_STATUS(at_least("--top", static_cast<double>(arguments.top), 0));
   TRY_STATUS(at_least("--simulate", static_cast<double>(arguments.simulate), 0));
-  TRY_STATUS(at_least("--gpus", static_cast<double>(arguments.question.gpus), 0));
+  if (arguments.gpus != kAsTheJob) TRY_STATUS(at_least("--gpus", static_cast<double>(arguments.gpus), 1));
   TRY_STATUS(at_least("--samples-per-gpu", static_cast<double>(arguments.question.samples_per_gpu), 0));
   return at_least("--tokens", arguments.tokens, 0);
 }
 
-Status run(const SearchArguments& arguments, Console& console) {
+Status run(SearchArguments arguments, Console& console) {
   TRY_STATUS(check_arguments(arguments));
+  if (arguments.gpus != kAsTheJob) arguments.question.gpus = arguments.gpus;
   const Shard shard = arguments.shard.empty() ? Shard{} : TRY(parse_shard(arguments.shard));
   const SearchQuestion question = TRY(read_question(arguments.question, console));
   std::vector<Configuration> configurations = make_configurations(question.enumeration.jobs, question.anchor,
@@ -142,8 +165,10 @@ Status run(const SearchArguments& arguments, Console& console) {
                             arguments.tokens,     question.base,  question.base_ms};
   if (!arguments.report.empty()) TRY_STATUS(write_file(arguments.report, search_page(answer)));
   console.print(arguments.json ? search_json(answer) + "\n" : fold_lines(search_text(answer)));
-  if (result.complete) return {};
-  return fail(ErrorKind::kInterrupted, "interrupted{}", file ? "; the same command goes on from here" : "");
+  if (!result.complete)
+    return fail(ErrorKind::kInterrupted, "interrupted{}", file ? "; the same command goes on from here" : "");
+  // A part of a search may well have nothing; the whole has an answer, or says why not.
+  return shard.count > 1 ? Status() : check_found(answer);
 }
 
 std::vector<Option> search_options(SearchArguments& arguments) {
@@ -155,7 +180,7 @@ std::vector<Option> search_options(SearchArguments& arguments) {
        false,
        {},
        Completion::kFile},
-      {"--gpus", "N", "How many GPUs; the job's own number when left out", &arguments.question.gpus},
+      {"--gpus", "N", "How many GPUs; the job's own number when left out", &arguments.gpus},
       {"--samples-per-gpu", "N", "Let the global batch be N times the GPUs; the job's batch when left out",
        &arguments.question.samples_per_gpu},
       {"--space",
@@ -173,7 +198,10 @@ std::vector<Option> search_options(SearchArguments& arguments) {
        {},
        Completion::kFile},
       {"--top", "K", "How many of the shortest steps to list; 0 means all", &arguments.top},
-      {"--simulate", "K", "How many of the best to simulate in full; 0: estimates only", &arguments.simulate},
+      {"--simulate", "K",
+       "How many of the best to simulate in full; 0: estimates only. Up to 4 K, while an estimate is below the best "
+       "simulated one",
+       &arguments.simulate},
       {"--report",
        "FILE.html",
        "Write a page with the front, the table of configurations and the best one beside the base",

@@ -64,6 +64,8 @@ Status fill_from_space(const QuestionArguments& arguments, const Job& base, Sear
 Status fill_from_table(const QuestionArguments& arguments, const CommonJob& common, SearchQuestion& question,
                        Console& console) {
   const CsvTable table = TRY(read_csv_file(arguments.configs));
+  TRY_STATUS(check_columns(table, {}));
+  if (table.rows.empty()) return fail(ErrorKind::kUsage, "{}: no configuration below the header", arguments.configs);
   for (const std::string& column : unread_columns(table)) console.note("not read: column " + column);
   const Cluster& cluster = question.anchor.cluster;
   const int64_t available = cluster.num_nodes * cluster.gpus_per_node;
@@ -79,6 +81,7 @@ Status fill_from_table(const QuestionArguments& arguments, const CommonJob& comm
       const std::string why =
           run ? fmt::format("{}:{}: more GPUs than the cluster has", table.source, run->line) : run.error().message;
       console.note("left out: " + why);
+      if (found.example.empty()) found.example = why;
     } else if (!seen.insert(config_id(run->job, "")).second) {
       ++found.repeated;
     } else {

@@ -18,6 +18,7 @@ struct StragglersArguments {
 
 Status run(const StragglersArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   const Stragglers stragglers = find_stragglers(job, static_cast<int>(arguments.read.threads));
   console.print(arguments.json ? stragglers_json(stragglers) + "\n" : fold_lines(stragglers_text(stragglers)));
   return {};

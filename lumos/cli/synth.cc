@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "lumos/base/file.h"
 #include "lumos/base/json_writer.h"
 #include "lumos/cli/config_file.h"
 #include "lumos/cli/job_arguments.h"
+#include "lumos/cli/output_folder.h"
 #include "lumos/cli/synth_schema.h"
 #include "lumos/model/estimate.h"
 #include "lumos/model/job_file.h"
@@ -24,6 +23,7 @@ namespace lumos {
 
 namespace {
 
+constexpr std::string_view kJobFileName = "job.toml";
 constexpr int64_t kMaxSteps = 100;
 constexpr int64_t kMaxRanks = 4096;  // files; a folder with more of them is a slip of the keyboard
 
@@ -34,6 +34,7 @@ struct SynthArguments {
   int64_t steps = 2;
   int64_t seed = 1;
   double jitter = 0;
+  bool force = false;
   bool json = false;
 };
 
@@ -61,6 +62,8 @@ Result<std::vector<int64_t>> parse_ranks(std::string_view text) {
     const size_t dash = item.find('-');
     const int64_t first = TRY(number(item.substr(0, dash)));
     const int64_t last = dash == std::string_view::npos ? first : TRY(number(item.substr(dash + 1)));
+    if (last < first)
+      return fail(ErrorKind::kUsage, "synth: --ranks: {} ends before it begins; write {}-{}", item, last, first);
     if (last - first >= kMaxRanks) return fail(ErrorKind::kUsage, "synth: --ranks: {} are too many", item);
     for (int64_t rank = first; rank <= last; ++rank) ranks.push_back(rank);
     begin = end + 1;
@@ -73,21 +76,27 @@ Result<std::vector<int64_t>> parse_ranks(std::string_view text) {
 Result<std::vector<int64_t>> ranks_to_write(const std::string& text, const Job& job) {
   if (text == "stages") return ranks_of_stages(job);
   std::vector<int64_t> ranks;
-  if (text == "all") {
-    if (job.world_size <= kMaxRanks) ranks = all_ranks(job);
-  } else {
-    ranks = TRY(parse_ranks(text));
-  }
-  if (ranks.empty() || ranks.size() > static_cast<size_t>(kMaxRanks))
+  if (text != "all") ranks = TRY(parse_ranks(text));
+  if (ranks.size() > static_cast<size_t>(kMaxRanks) || (text == "all" && job.world_size > kMaxRanks))
     return fail(ErrorKind::kUsage, "synth: --ranks {}: at most {} ranks at once; --ranks stages writes one per stage",
                 text, kMaxRanks);
+  if (text == "all") ranks = all_ranks(job);
   return ranks;
 }
 
-Status make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(ErrorKind::kFailed, "{}: cannot make this folder: {}", folder, error.message());
+std::string trace_name(int64_t rank) { return fmt::format("rank{}.json.gz", rank); }
+
+/// One job to a folder; what stays there of another, because the user insists, is told.
+Status prepare_folder(const SynthArguments& arguments, const std::vector<int64_t>& ranks, Console& console) {
+  std::vector<std::string> files;
+  for (int64_t rank : ranks) files.push_back(trace_name(rank));
+  const auto staying = TRY(prepare_trace_folder(arguments.out, files, std::string(kJobFileName), arguments.force));
+  if (!staying.empty()) {
+    console.note(
+        fmt::format("warning: {}: {} other traces stay in it, {} first; commands that are given the folder "
+                    "take all for one job",
+                    arguments.out, staying.size(), staying.front()));
+  }
   return {};
 }
 
@@ -145,14 +154,14 @@ Status run(const SynthArguments& arguments, Console& console) {
   const SyntheticOptions options = TRY(options_of(arguments, file.job));
 
   SyntheticJob made = TRY(simulate_job(file.job, cluster, options));
-  TRY_STATUS(make_folder(arguments.out));
+  TRY_STATUS(prepare_folder(arguments, options.ranks, console));
   std::vector<WrittenRank> written;
   for (int64_t rank : options.ranks) {
     const EventTable table = synthetic_table(made, file.job, cluster, rank, options.steps);
-    written.push_back({rank, fmt::format("{}/rank{}.json.gz", arguments.out, rank), table.size(), step_ms(table)});
+    written.push_back({rank, arguments.out + "/" + trace_name(rank), table.size(), step_ms(table)});
     TRY_STATUS(write_chrome_trace(table, written.back().file, ChromeOptions{}));
   }
-  const std::string job_file = arguments.out + "/job.toml";
+  const std::string job_file = fmt::format("{}/{}", arguments.out, kJobFileName);
   TRY_STATUS(write_file(job_file, job_to_toml(file.job)));
   console.print(arguments.json ? synth_json(written, expected.step_ms, arguments.steps, job_file, file.job)
                                : fold_lines(synth_text(written, expected.step_ms, job_file)));
@@ -191,8 +200,14 @@ Command synth_command() {
                              "Let kernels and transfers vary by chance, 0.05 for 5 %; none by default",
                              &arguments->jitter});
   command.options.push_back({"--seed", "S", "Of the jitter, 1 by default", &arguments->seed});
-  command.options.push_back(
-      {"--out", "DIR", "The folder to write to; made if there is none", &arguments->out, true, {}, Completion::kFile});
+  command.options.push_back({"--out",
+                             "DIR",
+                             "The folder to write to; made if there is none, and to hold no other traces",
+                             &arguments->out,
+                             true,
+                             {},
+                             Completion::kFile});
+  command.options.push_back({"--force", "", "Write even beside or over other traces", &arguments->force});
   command.options.push_back({"--json", "", "Print one JSON object instead of text", &arguments->json});
   command.run = [arguments](Console& console) { return run(*arguments, console); };
   return command;

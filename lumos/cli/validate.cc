@@ -26,6 +26,7 @@ Status run(const ValidateArguments& arguments, Console& console) {
   const std::string text = TRY(read_file(arguments.prediction));
   const Prediction prediction = TRY(read_prediction(text, arguments.prediction));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
+  TRY_STATUS(check_something_ran(job));
   const Validation result = validate(prediction, job, static_cast<int>(arguments.read.threads));
   const size_t limit = arguments.all ? std::numeric_limits<size_t>::max() : kLines;
   console.print(arguments.json ? validation_json(result) + "\n" : fold_lines(validation_text(result, limit)));

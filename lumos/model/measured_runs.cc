@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <map>
 
 #include "lumos/model/job_fields.h"
 
@@ -24,7 +26,20 @@ Result<double> cell_number(const CsvTable& table, size_t row, int column) {
     return fail(ErrorKind::kUsage, "{}:{}: {} '{}' is not a number", table.source, table.lines[row],
                 table.columns[static_cast<size_t>(column)], text);
   }
+  // What is measured, and how much of it, is more than nothing; nan and inf are numbers to from_chars.
+  if (!(value > 0) || !std::isfinite(value)) {
+    return fail(ErrorKind::kUsage, "{}:{}: {} is {}; it must be above 0", table.source, table.lines[row],
+                table.columns[static_cast<size_t>(column)], text);
+  }
   return value;
+}
+
+/// A count of GPUs that have something to say to each other.
+Result<int64_t> cell_gpus(const CsvTable& table, size_t row, int column) {
+  const double value = TRY(cell_number(table, row, column));
+  if (value >= 2 && value == std::floor(value) && value < 1e9) return static_cast<int64_t>(value);
+  return fail(ErrorKind::kUsage, "{}:{}: {} is {}; it must be a whole number from 2 on", table.source, table.lines[row],
+              table.columns[static_cast<size_t>(column)], table.rows[row][static_cast<size_t>(column)]);
 }
 
 Result<std::optional<double>> measurement(const CsvTable& table, size_t row, std::string_view name) {
@@ -87,6 +102,26 @@ Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const Comm
   return runs;
 }
 
+Status check_columns(const CsvTable& table, const std::vector<std::string>& required) {
+  const auto at = fmt::format("{}:{}", table.source, table.header_line);
+  for (const std::string& name : required) {
+    if (table.find_column(name) < 0) return fail(ErrorKind::kUsage, "{}: no column {}", at, name);
+  }
+  std::map<std::string_view, std::string_view> column_of_field;
+  for (const std::string& column : table.columns) {
+    const std::string_view field = field_of_column(column);
+    if (field.empty()) continue;
+    const auto [other, is_new] = column_of_field.try_emplace(field, column);
+    if (!is_new) return fail(ErrorKind::kUsage, "{}: columns {} and {} say the same", at, other->second, column);
+  }
+  if (!column_of_field.empty()) return {};
+  return fail(
+      ErrorKind::kUsage,
+      "{}: no column is a setting of a job; there are num_gpus, tensor_model_parallel_size, micro_batch_size and "
+      "the other names of job files",
+      at);
+}
+
 std::vector<std::string> unread_columns(const CsvTable& table) {
   std::vector<std::string> names;
   for (const std::string& column : table.columns) {
@@ -99,12 +134,12 @@ Result<std::vector<MeasuredCollective>> measured_collectives(const CsvTable& tab
   const int gpus = table.find_column("num_gpus"), size = table.find_column("size_bytes"),
             time = table.find_column("time_us");
   for (const auto& [name, column] : {std::pair{"num_gpus", gpus}, {"size_bytes", size}, {"time_us", time}}) {
-    if (column < 0) return fail(ErrorKind::kUsage, "{}: no column {}", table.source, name);
+    if (column < 0) return fail(ErrorKind::kUsage, "{}:{}: no column {}", table.source, table.header_line, name);
   }
   std::vector<MeasuredCollective> collectives;
   for (size_t row = 0; row < table.rows.size(); ++row) {
-    collectives.push_back({static_cast<int64_t>(TRY(cell_number(table, row, gpus))), TRY(cell_number(table, row, size)),
-                           TRY(cell_number(table, row, time))});
+    collectives.push_back(
+        {TRY(cell_gpus(table, row, gpus)), TRY(cell_number(table, row, size)), TRY(cell_number(table, row, time))});
   }
   return collectives;
 }

@@ -34,6 +34,10 @@ Result<MeasuredRun> measured_run(const CsvTable& table, size_t row, const Common
 /// All rows, or the first error.
 Result<std::vector<MeasuredRun>> measured_runs(const CsvTable& table, const CommonJob& common);
 
+/// A table of runs or jobs: each of `required` is a column, at least one is a setting of a job, and no two the same.
+/// Errors: kUsage with the header's line.
+Status check_columns(const CsvTable& table, const std::vector<std::string>& required);
+
 /// Columns of `table` that are neither job fields nor measurements.
 std::vector<std::string> unread_columns(const CsvTable& table);
 

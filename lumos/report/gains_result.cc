@@ -136,11 +136,9 @@ GainsResult gains_result(const LinkedJob& job, const GainsOptions& options) {
   GainOptions search;
   search.least_share = options.least_share;
   search.threads = options.threads;
-  const auto step_ns = [&](const Timeline& run) {
-    // Without a wait the host may run ahead: the windows of the steps then overlap, which the whole run does not.
-    const double step_ms = simulated_step_ms(graph, run), run_ms = simulated_run_ms(graph, run);
-    return 1e6 * (run_ms > 0 ? std::min(step_ms, run_ms) : step_ms);
-  };
+  // Without a wait the host may run ahead: the windows of the steps then overlap, which steps end to end do not.
+  const StepPace pace(graph);
+  const auto step_ns = [&](const Timeline& run) { return 1e6 * pace.ms(run); };
   const std::vector<Gain> gains = find_gains(job, candidates, step_ns, search);
   const std::vector<double> path_ns = path_time(graph, timeline, options.threads);
   const std::vector<bool> chosen = tasks_in_steps(graph, timeline);

@@ -1,8 +1,10 @@
 #include "lumos/report/job_step.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "lumos/report/steps.h"
 
@@ -12,6 +14,24 @@ namespace {
 
 double step_ms(const RankTasks& rank, const Timeline& timeline, uint32_t step) {
   return static_cast<double>(simulated_window(timeline, rank.steps[step]).length_ns()) / 1e6;
+}
+
+/// The last task of each stream that was launched before the rank's first step.
+std::vector<uint32_t> launched_before_steps(const ExecGraph& graph, const RankTasks& rank) {
+  if (rank.steps.empty()) return {};
+  const int64_t begin_ns = graph.measured_start_ns[rank.steps.front().first_task];
+  std::map<uint32_t, uint32_t> last;
+  for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+    if (!is_gpu_task(graph.kind[task]) || graph.processor[task] == kNoProcessor) continue;
+    int64_t launched_ns = graph.measured_start_ns[task];
+    for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+      if (graph.edges[e].kind == EdgeKind::kLaunch) launched_ns = graph.measured_start_ns[graph.edges[e].source];
+    }
+    if (launched_ns < begin_ns) last[graph.processor[task]] = task;
+  }
+  std::vector<uint32_t> tasks;
+  for (const auto& [stream, task] : last) tasks.push_back(task);
+  return tasks;
 }
 
 }  // namespace
@@ -49,17 +69,29 @@ std::vector<double> simulated_steps_ms(const ExecGraph& graph, const Timeline& t
   return sums;
 }
 
-double simulated_run_ms(const ExecGraph& graph, const Timeline& timeline) {
+StepPace::StepPace(const ExecGraph& graph) : graph_(graph) {
+  for (const RankTasks& rank : graph.ranks) before_.push_back(launched_before_steps(graph, rank));
+}
+
+double StepPace::ms(const Timeline& timeline) const {
   double sum_ms = 0;
   size_t ranks = 0;
-  for (const RankTasks& rank : graph.ranks) {
-    const std::vector<uint32_t> chosen = chosen_steps(rank);
-    if (chosen.empty()) continue;
-    if (chosen.back() - chosen.front() + 1 != chosen.size()) return 0;
-    int64_t end_ns = 0;
-    for (uint32_t step : chosen) end_ns = std::max(end_ns, simulated_window(timeline, rank.steps[step]).end_ns);
-    const int64_t start_ns = simulated_window(timeline, rank.steps[chosen.front()]).start_ns;
-    sum_ms += static_cast<double>(end_ns - start_ns) / 1e6 / static_cast<double>(chosen.size());
+  for (size_t r = 0; r < graph_.ranks.size(); ++r) {
+    int64_t done_ns = std::numeric_limits<int64_t>::min();  // when all so far has ended
+    for (uint32_t task : before_[r]) done_ns = std::max(done_ns, timeline.end_ns[task]);
+    double own_ms = 0;
+    size_t chosen = 0;
+    bool first = true;
+    for (const Step& step : graph_.ranks[r].steps) {
+      const Window window = simulated_window(timeline, step);
+      const int64_t from_ns = std::exchange(first, false) ? std::max(done_ns, window.start_ns) : done_ns;
+      done_ns = std::max(from_ns, window.end_ns);
+      if (!step.chosen) continue;
+      own_ms += static_cast<double>(done_ns - from_ns) / 1e6;
+      ++chosen;
+    }
+    if (chosen == 0) continue;
+    sum_ms += own_ms / static_cast<double>(chosen);
     ++ranks;
   }
   return ranks > 0 ? sum_ms / static_cast<double>(ranks) : 0;

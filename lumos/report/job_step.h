@@ -15,8 +15,19 @@ double simulated_step_ms(const ExecGraph& graph, const Timeline& timeline);
 /// Every chosen step, the mean over the ranks that have one of its name: the spread of a job over its steps.
 std::vector<double> simulated_steps_ms(const ExecGraph& graph, const Timeline& timeline);
 
-/// From the start of the first chosen step to the end of the last one, per step, mean over the ranks: below the mean
-/// step where steps overlap. 0 where a step between is not chosen, or there is none.
-double simulated_run_ms(const ExecGraph& graph, const Timeline& timeline);
+/// What a step takes from the end of all that came before it to its own end. Equal to the mean step where each begins
+/// when the GPU is done with the one before it, below it where they overlap: there a window also holds what is left of
+/// the step before, and the further the host is ahead the more. Made once for a graph, read for any run of it.
+class StepPace {
+ public:
+  explicit StepPace(const ExecGraph& graph);
+
+  /// Mean over the chosen steps, then over the ranks, in milliseconds; 0 without any.
+  double ms(const Timeline& timeline) const;
+
+ private:
+  const ExecGraph& graph_;
+  std::vector<std::vector<uint32_t>> before_;  // by rank: the last task of each stream launched before the first step
+};
 
 }  // namespace lumos

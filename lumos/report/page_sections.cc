@@ -347,8 +347,11 @@ std::string trust_section(const PageInput& input) {
   if (!left_out.empty()) out += left_out.text();
   if (!constants.empty()) out += folded(true, "Constants", constants.text());
   const ReplayResult& result = input.result;
-  out += fmt::format("<p>Input: {} events, {} repaired, {} skipped.</p>\n", html_count(result.input_events),
-                     html_count(result.input_repaired), html_count(result.input_skipped));
+  out += fmt::format("<p>Input: {} events, {} repaired, {} skipped{}.</p>\n", html_count(result.input_events),
+                     html_count(result.input_repaired), html_count(result.input_skipped),
+                     result.input_cut_short == 0
+                         ? ""
+                         : fmt::format("; {} of {} files cut short", result.input_cut_short, result.ranks.size()));
   return html_section("trust", "How far to trust this", out);
 }
 

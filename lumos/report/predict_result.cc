@@ -79,20 +79,14 @@ std::vector<FamilyTime> family_times(const ExecGraph& base, const ExecGraph& cha
 
 double change_percent(double from, double to) { return from > 0 ? 100 * (to - from) / from : 0; }
 
-/// The time from step to step: where the windows of steps overlap, what the whole run takes per step.
-double pace_ms(const ExecGraph& graph) {
-  const Timeline timeline = simulate(graph);
-  const double step_ms = simulated_step_ms(graph, timeline), run_ms = simulated_run_ms(graph, timeline);
-  return run_ms > 0 ? std::min(step_ms, run_ms) : step_ms;
-}
-
-/// The step without the profiler's bookkeeping: what the same graph loses by it, taken off `step_ms`.
+/// The step without the profiler's bookkeeping: `step_ms` in the proportion in which the pace of the graph changes.
 double unprofiled_ms(ExecGraph graph, const std::vector<int64_t>& profiler, double step_ms) {
-  const double with = pace_ms(graph);
+  const StepPace pace(graph);
+  const double with_ms = pace.ms(simulate(graph));
   for (uint32_t task = 0; task < graph.size(); ++task) {
     graph.duration_ns[task] = std::max<int64_t>(0, graph.duration_ns[task] - profiler[task]);
   }
-  return step_ms - (with - pace_ms(graph));
+  return with_ms > 0 ? step_ms * pace.ms(simulate(graph)) / with_ms : step_ms;
 }
 
 JitterResult jitter_result(const ExecGraph& graph, const PredictOptions& options) {
@@ -120,22 +114,24 @@ JitterResult jitter_result(const ExecGraph& graph, const PredictOptions& options
 // next.
 constexpr double kNotableOverlap = 0.02;
 
-/// Where a change lets the host run ahead, the windows of the steps overlap and their mean counts time twice: then the
-/// step is the run's time over its steps, and what was read from the windows is scaled to it.
+bool overlap(double pace_ms, double step_ms) { return pace_ms < (1 - kNotableOverlap) * step_ms; }
+
+/// Where the host runs ahead of the GPU the windows of the steps overlap: a host that is faster still begins them
+/// earlier, and they get longer though the run gets shorter. Then the step changes as the pace does, from the end of
+/// one step to the end of the next, and what was read from the windows is scaled to that.
 void count_overlap_once(PredictResult& result) {
-  const auto overlap = [](double run_ms, double step_ms) {
-    return run_ms > 0 && run_ms < (1 - kNotableOverlap) * step_ms;
-  };
-  if (!overlap(result.predicted_run_ms, result.predicted_ms) || overlap(result.base_run_ms, result.base_ms)) return;
-  const double ratio = result.predicted_run_ms / result.predicted_ms;
-  for (double* ms : {&result.predicted_ms, &result.p10_ms, &result.p90_ms, &result.predicted_unprofiled_ms,
-                     &result.breakdown.exposed_compute, &result.breakdown.overlapped, &result.breakdown.exposed_comm,
-                     &result.breakdown.other}) {
+  if (!overlap(result.predicted_run_ms, result.predicted_ms) && !overlap(result.base_run_ms, result.base_ms)) return;
+  if (result.base_run_ms <= 0 || result.predicted_ms <= 0) return;
+  const double ratio = result.base_ms * result.predicted_run_ms / result.base_run_ms / result.predicted_ms;
+  for (double* ms : {&result.predicted_ms, &result.p10_ms, &result.p90_ms, &result.breakdown.exposed_compute,
+                     &result.breakdown.overlapped, &result.breakdown.exposed_comm, &result.breakdown.other,
+                     &result.jitter.mean_ms, &result.jitter.p50_ms, &result.jitter.p95_ms}) {
     *ms *= ratio;
   }
   result.warnings.push_back(
-      "steps overlap, because the host runs ahead of the GPU: the step is the whole run over its steps, the parts are "
-      "scaled to it");
+      fmt::format("steps overlap, because the host runs ahead of the GPU: from the end of one step to the end of the "
+                  "next it is {} ms now, {} ms predicted, and the step and its parts change as that does",
+                  human_ms(result.base_run_ms), human_ms(result.predicted_run_ms)));
 }
 
 }  // namespace
@@ -162,13 +158,14 @@ PredictResult predict_result(const ExecGraph& base, ExecGraph changed, const Pre
   result.kernel_ms = kernel_ms(changed, timeline);
   result.work = work_use(changed, timeline, work_source(changed, nullptr, options.threads));
   result.curves = rank_curves(changed, timeline);
+  const StepPace pace(base);  // of both: what was launched when does not change
+  result.base_run_ms = pace.ms(base_timeline);
+  result.predicted_run_ms = pace.ms(timeline);
+  if (options.jitters()) result.jitter = jitter_result(changed, options);
+  count_overlap_once(result);
   const std::vector<int64_t> profiler = profiler_ns(base, options.threads);
   result.base_unprofiled_ms = unprofiled_ms(base, profiler, result.base_ms);
   result.predicted_unprofiled_ms = unprofiled_ms(changed, profiler, result.predicted_ms);
-  result.base_run_ms = simulated_run_ms(base, base_timeline);
-  result.predicted_run_ms = simulated_run_ms(changed, timeline);
-  count_overlap_once(result);
-  if (options.jitters()) result.jitter = jitter_result(changed, options);
   return result;
 }
 

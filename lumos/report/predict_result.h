@@ -69,7 +69,7 @@ struct PredictResult {
   std::vector<RankCurve> curves;  ///< likewise, by rank
   double base_unprofiled_ms = 0;  ///< simulated without what the profiler itself cost the CPU
   double predicted_unprofiled_ms = 0;
-  /// Per step, from the first chosen step's start to the last one's end: what a run takes when steps overlap.
+  /// From the end of one step to the end of the next: what a step takes where the windows of steps overlap.
   double base_run_ms = 0;
   double predicted_run_ms = 0;
   std::vector<FamilyTime> families;  ///< compute only; empty for a changed job

@@ -77,14 +77,25 @@ Result<Prediction> read_estimate(const ValueView& root) {
   return prediction;
 }
 
-}  // namespace
+/// The parts of a step are all of it. What other tools have edited or rounded may be off by this share.
+constexpr double kRounding = 1e-3;
 
-bool is_prediction(std::string_view text) {
-  return text.find(kPredictSchemaName) != std::string_view::npos ||
-         text.find(kEstimateSchemaName) != std::string_view::npos;
+Status check_sums(const Prediction& prediction, const ValueView& predicted) {
+  if (!(prediction.step_ms > 0)) return predicted.at("step_ms").error("must be more than 0");
+  const BreakdownMs& parts = prediction.breakdown;
+  for (const auto& [name, ms] : {std::pair{"exposed_compute_ms", parts.exposed_compute},
+                                 {"overlapped_ms", parts.overlapped},
+                                 {"exposed_comm_ms", parts.exposed_comm},
+                                 {"other_ms", parts.other}}) {
+    if (ms < -kRounding * prediction.step_ms) return predicted.at("breakdown").at(name).error("must be 0 or more");
+  }
+  const double sum_ms = parts.exposed_compute + parts.overlapped + parts.exposed_comm + parts.other;
+  if (std::abs(sum_ms - prediction.step_ms) <= kRounding * prediction.step_ms) return {};
+  return predicted.at("breakdown")
+      .error(fmt::format("its parts sum to {:.3f} ms, but step_ms is {:.3f}", sum_ms, prediction.step_ms));
 }
 
-Result<Prediction> read_prediction(const std::string& text, const std::string& file) {
+Result<Prediction> parse_prediction(const std::string& text, const std::string& file) {
   const Value tree = TRY(parse_json(text, file));
   const ValueView root(tree, file);
   const std::string schema = TRY(root.at("schema").string_or(""));
@@ -93,8 +104,22 @@ Result<Prediction> read_prediction(const std::string& text, const std::string& f
     return root.error("is not what 'lumos predict --json' or 'lumos estimate --json' prints");
   }
   Prediction prediction = TRY(estimated ? read_estimate(root) : read_predicted(root));
+  TRY_STATUS(check_sums(prediction, root.at(estimated ? "estimate" : "predicted")));
   prediction.file = file;
   if (root.at("job").exists()) prediction.job = TRY(job_from_value(root.at("job"))).job;
+  return prediction;
+}
+
+}  // namespace
+
+bool is_prediction(std::string_view text) {
+  return text.find(kPredictSchemaName) != std::string_view::npos ||
+         text.find(kEstimateSchemaName) != std::string_view::npos;
+}
+
+Result<Prediction> read_prediction(const std::string& text, const std::string& file) {
+  Result<Prediction> prediction = parse_prediction(text, file);
+  if (!prediction) return fail(ErrorKind::kUnreadable, "{}", prediction.error().message);
   return prediction;
 }
 

@@ -181,6 +181,7 @@ std::string wrapped(std::string_view label, const std::vector<std::string>& item
 
 std::string basis_text(const RankResult& rank) {
   std::string out = wrapped("tasks", {fmt::format("{} CPU", rank.cpu_tasks), fmt::format("{} GPU", rank.gpu_tasks)});
+  if (rank.gpu_tasks == 0) out += wrapped("compute", {"operators on the CPU: there is no GPU work in the trace"});
   std::vector<std::string> edges;
   const auto add = [&](uint64_t count, std::string_view name) {
     if (count > 0) edges.push_back(fmt::format("{} {}", count, name));
@@ -234,9 +235,12 @@ std::string replay_text(const ReplayResult& result) {
     out += job_table(result);
   }
   if (!result.strict) out += "  mode            residuals kept: times follow the measurement, no error to quote\n";
-  if (result.input_repaired + result.input_skipped > 0) {
-    out += fmt::format("  input           {} events, {} repaired, {} skipped\n", result.input_events,
+  if (result.input_repaired + result.input_skipped + result.input_cut_short > 0) {
+    out += fmt::format("  input           {} events, {} repaired, {} skipped", result.input_events,
                        result.input_repaired, result.input_skipped);
+    if (result.input_cut_short > 0)
+      out += fmt::format("; {} of {} files cut short", result.input_cut_short, result.ranks.size());
+    out += '\n';
   }
   return out;
 }
@@ -254,6 +258,7 @@ std::string replay_json(const ReplayResult& result) {
   for (const RankResult& rank : result.ranks) write_rank(json, rank);
   json.end_array().key("input").begin_object().member("events", result.input_events);
   json.member("repaired", result.input_repaired).member("skipped", result.input_skipped);
+  json.member("cut_short", result.input_cut_short);
   json.member("bytes", result.input_bytes).end_object().end_object();
   return json.text();
 }

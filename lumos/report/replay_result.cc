@@ -85,7 +85,9 @@ void count_tasks(const ExecGraph& graph, const RankTasks& rank, RankResult& resu
   for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
     // An arrival and its transfer are one GPU task; a rendezvous is nobody's work.
     if (graph.kind[task] == TaskKind::kArrive || graph.kind[task] == TaskKind::kRendezvous) continue;
-    ++(is_gpu_task(graph.kind[task]) || graph.kind[task] == TaskKind::kGap ? result.gpu_tasks : result.cpu_tasks);
+    // gloo's transfers run on CPU threads.
+    const bool on_gpu = is_gpu_task(graph.kind[task]) && graph.processors[graph.processor[task]].is_gpu;
+    ++(on_gpu || graph.kind[task] == TaskKind::kGap ? result.gpu_tasks : result.cpu_tasks);
   }
 }
 
@@ -243,6 +245,7 @@ ReplayResult replay_result(const ExecGraph& graph, const Timeline& timeline, con
     result.input_events += rank.table->info.events;
     result.input_repaired += rank.table->info.repaired();
     result.input_skipped += rank.table->info.skipped();
+    result.input_cut_short += rank.table->info.truncated ? 1 : 0;
     result.input_bytes += rank.table->info.decoded_bytes;
   }
   summarise(result, options.clock_offset_ns);

@@ -83,6 +83,7 @@ struct ReplayResult {
   uint64_t input_events = 0;
   uint64_t input_repaired = 0;
   uint64_t input_skipped = 0;
+  uint64_t input_cut_short = 0;  ///< files that end in the middle
   uint64_t input_bytes = 0;
 };
 

@@ -146,12 +146,7 @@ std::string options_text(const Job& job) {
 std::string search_text(const SearchAnswer& answer) {
   std::string text = counts_text(answer);
   const std::vector<Evaluated>& evaluated = answer.result.evaluated;
-  if (evaluated.empty()) {
-    if (answer.configurations.empty() && !answer.enumeration.example.empty()) {
-      text += "no combination is legal; the first: " + answer.enumeration.example + "\n";
-    }
-    return text;
-  }
+  if (evaluated.empty()) return text;
   text += "\nshortest steps\n" + configurations_table(answer, listed(answer));
   const std::vector<size_t> front = listed_front(answer);
   text += "\nnot beaten in step, memory and GPUs at once";

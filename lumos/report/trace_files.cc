@@ -55,6 +55,15 @@ std::string file_of_rank(const std::string& path, int32_t rank) {
 
 }  // namespace
 
+Status check_trace_name(std::string_view option, std::string_view path) {
+  for (const std::string_view format : {".json", ".json.gz", ".pftrace", ".pftrace.gz"}) {
+    if (path.ends_with(format)) return {};
+  }
+  if (path == "-" || path.starts_with("/dev/")) return {};
+  return fail(ErrorKind::kUsage, "{} {}: the name must end with .json, .json.gz, .pftrace or .pftrace.gz", option,
+              path);
+}
+
 RankTrace measured_rank_trace(EventTable table) {
   RankTrace trace;
   trace.rank = table.info.rank;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lumos/base/result.h"
@@ -27,6 +28,10 @@ RankTrace measured_rank_trace(EventTable table);
 
 /// The replayed steps that results are read from; without any the whole replayed run.
 RankTrace replayed_rank_trace(const ExecGraph& graph, const Timeline& timeline, uint32_t rank_index);
+
+/// The end of a trace file's name tells its format. Errors: kUsage naming `option` and the formats when `path` has none
+/// of them. Standard output ("-") and devices have no such end: they get Chrome JSON.
+Status check_trace_name(std::string_view option, std::string_view path);
 
 /// Writes what `make(i)` gives for i in [0, count), one rank after the other. `path` ending with ".pftrace" gets all
 /// ranks in one file; else Chrome JSON, compressed for ".gz", one file per rank: "out.json.gz" for a single rank,

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include "lumos/trace/ip_address.h"
+
 namespace lumos {
 
 namespace {
@@ -207,9 +209,19 @@ std::string Anonymiser::replace_token(std::string_view token) {
 
 std::string Anonymiser::replace(std::string_view text) {
   std::string out;
-  for_each_token(text, [&](std::string_view piece, bool is_token) {
-    out += is_token ? replace_token(piece) : std::string(piece);
-  });
+  const auto replace_tokens = [&](std::string_view part) {
+    for_each_token(part, [&](std::string_view piece, bool is_token) {
+      out += is_token ? replace_token(piece) : std::string(piece);
+    });
+  };
+  // Addresses with colons are no tokens: names of C++ have colons too.
+  size_t at = 0;
+  for (TextRange range = find_ipv6(text, 0); range.length > 0; range = find_ipv6(text, at)) {
+    replace_tokens(text.substr(at, range.at - at));
+    out += word_for(lower(text.substr(range.at, range.length)), "address");
+    at = range.at + range.length;
+  }
+  replace_tokens(text.substr(at));
   return out;
 }
 

@@ -284,6 +284,8 @@ class Writer {
         sort_index(t, "process_sort_index", lane.is_gpu ? kGpusBelow + lane.pid : lane.pid);
       }
       metadata(t, "thread_name", "name", track.name);
+      const std::string_view tid = table_.text(lane.tid_text);
+      if (track.tid != tid) metadata(t, kOverlapOf, "name", tid);
       constexpr int64_t kRoomForExtra = 64;
       sort_index(t, "thread_sort_index",
                  track.lane * kRoomForExtra + std::min<int64_t>(track.overflow, kRoomForExtra - 1));

@@ -5,6 +5,7 @@
 #include "lumos/trace/decimal.h"
 #include "lumos/trace/json_scan.h"
 #include "lumos/trace/repair.h"
+#include "lumos/trace/track_layout.h"
 
 namespace lumos {
 
@@ -316,11 +317,17 @@ void EventParser::emit_flow(const EventFields& fields) {
 }
 
 void EventParser::emit_metadata(const EventFields& fields) {
-  bool is_process = fields.name.text == "process_name";
-  if (!is_process && fields.name.text != "thread_name") return;
+  ParsedLabel::Kind kind = ParsedLabel::Kind::kThread;
+  if (fields.name.text == "process_name") {
+    kind = ParsedLabel::Kind::kProcess;
+  } else if (fields.name.text == kOverlapOf) {
+    kind = ParsedLabel::Kind::kOverlapOf;
+  } else if (fields.name.text != "thread_name") {
+    return;
+  }
   if (!fields.has(ArgKey::kName)) return;
   out_->labels.push_back(
-      {fields.pid.text, fields.tid.text, name(fields.args[static_cast<size_t>(ArgKey::kName)]), is_process});
+      {fields.pid.text, fields.tid.text, name(fields.args[static_cast<size_t>(ArgKey::kName)]), kind});
 }
 
 uint32_t EventParser::gpu_detail(const EventFields& fields) {

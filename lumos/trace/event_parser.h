@@ -38,12 +38,14 @@ struct ParsedLane {
   bool operator==(const ParsedLane&) const = default;
 };
 
-/// thread_name or process_name metadata.
+/// thread_name or process_name metadata, or our own overlap_of: the track holds rows of another one, which a viewer
+/// could not draw there.
 struct ParsedLabel {
+  enum class Kind : uint8_t { kThread, kProcess, kOverlapOf };
   std::string_view pid;
   std::string_view tid;  ///< of a thread
   uint32_t label = 0;    ///< index into ParsedBlock::names
-  bool is_process = false;
+  Kind kind = Kind::kThread;
 };
 
 /// What one block holds. Views point into the block's text or into `owned`; every NameId is an index into `names`.

@@ -166,6 +166,8 @@ std::string describe_document(const DocumentInfo& document) {
   }
   if (has_key(document, "resourceSpans")) return "an OpenTelemetry trace, not a PyTorch profiler trace";
   if (document.is_array) return "a JSON array whose elements are no trace events";
+  if (has_key(document, "traceEvents"))
+    return "JSON whose traceEvents are no list; name a file written by export_chrome_trace";
   if (!document.top_keys.empty()) {
     std::string keys;
     for (size_t i = 0; i < document.top_keys.size() && i < 5; ++i) {

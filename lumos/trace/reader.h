@@ -42,6 +42,9 @@ Result<EventTable> read_trace_bytes(std::string_view bytes, const std::string& l
 /// A file that breaks off before it tells counts as one. Used for folders, where other files lie beside the traces.
 Result<bool> looks_like_trace(const std::string& path);
 
+/// Whether a name ends as traces in a folder do: .json, .json.gz or .json.zst.
+bool has_trace_suffix(std::string_view name);
+
 /// The trace files that `paths` mean: files as they are, folders with the traces directly in them, in rank order where
 /// known by name. Errors: kUnreadable when a path does not exist or a folder has no traces.
 Result<std::vector<std::string>> find_traces(const std::vector<std::string>& paths);
@@ -57,7 +60,8 @@ struct TraceSet {
 };
 
 /// Reads all traces that `paths` mean, in parallel. Ranks that the files do not tell are numbered after those that
-/// they do. Errors: kUnreadable when nothing could be read or two files claim one rank; kUsage for a bad rank_regex.
+/// they do. Errors: kUnreadable when nothing could be read or two files claim one rank; kUsage for a bad rank_regex or
+/// one that finds a rank in none of the paths.
 Result<TraceSet> read_traces(const std::vector<std::string>& paths, const ReadOptions& options);
 
 }  // namespace lumos

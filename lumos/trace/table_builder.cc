@@ -54,7 +54,12 @@ void TableBuilder::append(const ParsedBlock& block, double progress) {
     launches_.push_back(flow);
   }
   for (const ParsedLabel& label : block.labels) {
-    std::string key = label.is_process ? joined('p', label.pid, "") : joined('t', label.pid, label.tid);
+    if (label.kind == ParsedLabel::Kind::kOverlapOf) {
+      overlap_of_[joined('t', label.pid, label.tid)] = block.names[label.label];
+      continue;
+    }
+    const bool is_process = label.kind == ParsedLabel::Kind::kProcess;
+    std::string key = is_process ? joined('p', label.pid, "") : joined('t', label.pid, label.tid);
     labels_[std::move(key)] = names_of_block_[label.label];
   }
   TraceInfo& info = table_.info;
@@ -180,6 +185,33 @@ bool TableBuilder::close_half(const ParsedRow& row) {
   return true;
 }
 
+/// Rows of tracks that were only drawn apart return to the lane that they come from, under its number; such a track is
+/// then no lane any more.
+void TableBuilder::put_overlaps_back() {
+  if (overlap_of_.empty()) return;
+  std::vector<uint32_t> new_lane(table_.lanes.size(), kNoIndex);
+  std::vector<Lane> lanes;
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::unordered_map<std::string, uint32_t> lane_of;  // by kind, pid and the tid that counts
+  for (size_t i = 0; i < table_.lanes.size(); ++i) {
+    auto [pid, tid] = lane_texts_[i];
+    const auto own = overlap_of_.find(joined('t', pid, tid));
+    if (own != overlap_of_.end()) tid = own->second;
+    Lane lane = table_.lanes[i];
+    lane.tid = parse_int(tid).value_or(-1);
+    const auto [it, is_new] =
+        lane_of.try_emplace(joined(lane.is_gpu ? 'g' : 'c', pid, tid), static_cast<uint32_t>(lanes.size()));
+    new_lane[i] = it->second;
+    if (!is_new) continue;
+    lanes.push_back(lane);
+    texts.emplace_back(std::move(pid), std::move(tid));
+  }
+  table_.lanes = std::move(lanes);
+  lane_texts_ = std::move(texts);
+  for (uint32_t& lane : table_.lane) lane = new_lane[lane];
+  for (FlowEnd& flow : table_.fwdbwd) flow.lane = new_lane[flow.lane];
+}
+
 /// Only now, so that the order of names does not depend on where blocks began.
 void TableBuilder::label_lanes() {
   for (size_t i = 0; i < table_.lanes.size(); ++i) {
@@ -204,6 +236,7 @@ EventTable TableBuilder::finish(const DamageCounts& damage) {
   }
   table_.info.issues = damage_.issues();
   table_.names = names_;
+  put_overlaps_back();
   label_lanes();
   const uint64_t flow_ends = launches_.size();
   table_.info.left_out_flows += flow_ends - std::min(flow_ends, 2 * link_by_flows(std::move(launches_), table_));

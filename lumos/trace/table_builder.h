@@ -38,6 +38,7 @@ class TableBuilder {
   void append_details(const ParsedBlock& block);
   void append_rows(const ParsedBlock& block);
   bool close_half(const ParsedRow& row);
+  void put_overlaps_back();
   void label_lanes();
   NameId mapped(NameId local) const { return names_of_block_[static_cast<uint32_t>(local)]; }
 
@@ -49,6 +50,7 @@ class TableBuilder {
   std::unordered_map<std::string, uint32_t> lanes_;
   std::vector<std::pair<std::string, std::string>> lane_texts_;  // pid and tid
   std::unordered_map<std::string, NameId> labels_;
+  std::unordered_map<std::string, std::string> overlap_of_;  // by pid and tid: the tid of the lane that rows belong to
   std::unordered_map<uint32_t, std::vector<OpenHalf>> open_halves_;  // by lane
   std::vector<FlowLink> launches_;
   // From the indexes of the block at hand to those of the table.

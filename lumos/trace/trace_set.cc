@@ -15,11 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_trace_suffix(const std::string& name) {
-  std::string_view text(name);
-  return text.ends_with(".json") || text.ends_with(".json.gz") || text.ends_with(".json.zst");
-}
-
 /// The traces directly in a folder. Files that do not decode count as traces, so that their failure is told.
 Result<std::vector<std::string>> traces_in_folder(const std::string& folder) {
   std::vector<std::string> candidates;
@@ -90,13 +85,15 @@ Status set_ranks(std::vector<EventTable>& tables, const std::string& rank_regex)
   std::optional<std::regex> pattern;
   if (!rank_regex.empty()) pattern = TRY(compile_rank_regex(rank_regex));
   std::map<int32_t, std::string> file_of_rank;
+  size_t found_by_regex = 0;
   for (EventTable& table : tables) {
     TraceInfo& info = table.info;
     if (info.rank < 0) {
       if (auto rank = rank_of_file_name(info.file)) info.rank = *rank, info.rank_source = Source::kFileName;
     }
     if (pattern) {
-      if (auto rank = rank_by_regex(*pattern, info.file)) info.rank = *rank, info.rank_source = Source::kRegex;
+      if (auto rank = rank_by_regex(*pattern, info.file))
+        info.rank = *rank, info.rank_source = Source::kRegex, ++found_by_regex;
     }
     if (info.rank < 0) continue;
     auto [it, is_new] = file_of_rank.try_emplace(info.rank, info.file);
@@ -106,6 +103,10 @@ Status set_ranks(std::vector<EventTable>& tables, const std::string& rank_regex)
                   it->second, info.file, info.rank);
     }
   }
+  if (pattern && found_by_regex == 0 && !tables.empty()) {
+    return fail(ErrorKind::kUsage, "--rank-regex {}: it finds a rank in none of the paths, such as {}", rank_regex,
+                tables.front().info.file);
+  }
   int32_t next = file_of_rank.empty() ? 0 : file_of_rank.rbegin()->first + 1;
   for (EventTable& table : tables) {
     if (table.info.rank < 0) table.info.rank = next++;
@@ -114,6 +115,10 @@ Status set_ranks(std::vector<EventTable>& tables, const std::string& rank_regex)
 }
 
 }  // namespace
+
+bool has_trace_suffix(std::string_view name) {
+  return name.ends_with(".json") || name.ends_with(".json.gz") || name.ends_with(".json.zst");
+}
 
 Result<std::vector<std::string>> find_traces(const std::vector<std::string>& paths) {
   std::vector<std::string> files;

@@ -5,12 +5,16 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lumos/trace/event_table.h"
 #include "lumos/trace/nesting.h"
 
 namespace lumos {
+
+/// The metadata event that says whose rows an extra track holds, so that reading the file again puts them back there.
+inline constexpr std::string_view kOverlapOf = "overlap_of";
 
 struct Track {
   uint32_t lane = 0;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "lumos/sim/overlap.h"
-#include "lumos/sim/simulate.h"
 #include "lumos/trace/kernel_family.h"
 #include "lumos/whatif/fused_time.h"
 #include "lumos/whatif/graph_edit.h"
@@ -18,6 +18,7 @@
 #include "lumos/whatif/other_cluster.h"
 #include "lumos/whatif/scale_batch.h"
 #include "lumos/whatif/tensor_shapes.h"
+#include "lumos/whatif/turns.h"
 
 namespace lumos {
 
@@ -43,6 +44,7 @@ class Changer {
   Result<ScaleMatch> apply(const Change& change, const ChangeList& list) {
     using enum ChangeKind;
     match_ = {change.text, 0, 0, {}};
+    launched_alone_ = 0;
     const std::regex expression = TRY(compile_pattern(change.text, change.pattern));
     switch (change.kind) {
       case kRemoveKernel:
@@ -62,7 +64,7 @@ class Changer {
         break;
       case kOverlapNone:
       case kOverlapFull:
-        overlap(change, expression);
+        TRY_STATUS(overlap(change, expression));
         break;
       case kBandwidth:
       case kLatency:
@@ -78,14 +80,23 @@ class Changer {
         set_times(with_kernel_times(job_, *change.kernel_times));
         break;
     }
+    if (match_.tasks == 0 && launched_alone_ > 0) {
+      return fail(
+          ErrorKind::kUsage,
+          "{}: there is nothing to fuse: none of its {} instances launches two kernels or more on a stream, matrix "
+          "products, attention and communication apart",
+          change.text, launched_alone_);
+    }
     if (match_.tasks == 0) {
       return fail(ErrorKind::kUsage, "{} matches nothing; `lumos inspect` lists names and groups", change.text);
     }
     return match_;
   }
 
-  Result<ExecGraph> finish() {
+  /// `matches` are the answers to all changes; what concerns several of them is noted there.
+  Result<ExecGraph> finish(std::vector<ScaleMatch>& matches) {
     free_idle_launches();
+    run_alone(matches);
     ExecGraph& changed = graph();
     for (uint32_t e = 0; e < changed.edges.size(); ++e) {
       // Room on the GPU opens with a part of a kernel: none of one that is gone.
@@ -217,6 +228,9 @@ class Changer {
   void fuse(const std::regex& expression) {
     for (const RankTasks& rank : job_.linked.graph.ranks) {
       const std::vector<uint32_t> around = matching_operator(*rank.table, expression);
+      std::set<uint32_t> instances(around.begin(), around.end());
+      instances.erase(kNoIndex);
+      launched_alone_ += instances.size();
       std::map<std::pair<uint32_t, uint32_t>, std::vector<uint32_t>> groups;
       for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
         if (graph().kind[task] != TaskKind::kKernel || graph().event[task] == kNoIndex) continue;
@@ -290,31 +304,41 @@ class Changer {
     }
   }
 
-  void overlap(const Change& change, const std::regex& expression) {
+  Status overlap(const Change& change, const std::regex& expression) {
     const JobMatches& matches = job_.matches;
-    std::vector<bool> chosen(graph().size(), false);
+    const bool full = change.kind == ChangeKind::kOverlapFull;
+    std::vector<bool>& chosen = full ? beside_ : alone_;
+    const std::vector<bool>& other = full ? alone_ : beside_;
+    chosen.resize(matches.kernels.size(), false);
     for (uint32_t k = 0; k < matches.kernels.size(); ++k) {
       const uint32_t task = job_.linked.transfer_task[k];
       if (task == kNoIndex || matches.kernels[k].group == kNoIndex) continue;
       const CommGroup& group = matches.groups[matches.kernels[k].group];
       if (!std::regex_match(group.name, expression) && !std::regex_match(group.description, expression)) continue;
-      chosen[task] = true;
+      if (k < other.size() && other[k]) {
+        return fail(ErrorKind::kUsage, "{}: group {} cannot run alone and beside compute at once", change.text,
+                    group.name.empty() ? group.description : group.name);
+      }
+      chosen[k] = true;
       count(task);
     }
-    if (change.kind == ChangeKind::kOverlapFull) {
-      free_followers(chosen);
+    if (full) {
+      free_followers();
     } else {
-      const Timeline timeline = simulate(job_.linked.graph);
-      for (const RankTasks& rank : job_.linked.graph.ranks) take_turns(rank, chosen, timeline.start_ns);
+      alone_text_ = change.text;
     }
+    return {};
   }
 
   /// Compute on another stream no longer waits for these transfers; on the same stream it waits for their start.
-  void free_followers(const std::vector<bool>& chosen) {
+  void free_followers() {
+    const auto is_chosen = [&](uint32_t task) {
+      return graph().kind[task] == TaskKind::kTransfer && kernel_of_[task] != kNoIndex && beside_[kernel_of_[task]];
+    };
     for (uint32_t task = 0; task < graph().size(); ++task) {
       if (!is_compute_task(graph().kind[task])) continue;
       for_edges(task, [&](uint32_t e, Edge& edge) {
-        if (!chosen[edge.source]) return;
+        if (!is_chosen(edge.source)) return;
         const uint32_t arrive = job_.linked.arrive_task[kernel_of_[edge.source]];
         if (edge.kind == EdgeKind::kInterStream) edit_.drop(e);
         if (edge.kind == EdgeKind::kStream && arrive != kNoIndex) edge.source = arrive;
@@ -322,40 +346,17 @@ class Changer {
     }
   }
 
-  /// In the order in which they ran: a transfer begins after the compute that began before it, and compute that began
-  /// after it begins when it ends. Every new edge points forward in the simulated time of the unchanged job, as all
-  /// others do, so that no cycle can close.
-  void take_turns(const RankTasks& rank, const std::vector<bool>& chosen, const std::vector<int64_t>& start_ns) {
-    std::vector<uint32_t> order;
-    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-      if (is_compute_task(graph().kind[task]) || chosen[task]) order.push_back(task);
-    }
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return start_ns[a] < start_ns[b]; });
-    std::map<uint32_t, uint32_t> last_compute;  // by stream
-    std::map<uint32_t, uint32_t> waited_for;    // by stream: the last transfer that a kernel of it waits for
-    uint32_t last_transfer = kNoIndex;
-    for (uint32_t task : order) {
-      const uint32_t stream = graph().processor[task];
-      if (chosen[task]) {
-        for (const auto& [compute_stream, compute] : last_compute) add_turn(compute, task, start_ns);
-        last_transfer = task;
-        continue;
-      }
-      uint32_t& waited = waited_for.try_emplace(stream, kNoIndex).first->second;
-      if (last_transfer != waited && add_turn(last_transfer, task, start_ns)) waited = last_transfer;
-      last_compute[stream] = task;
-    }
-  }
-
-  /// Equal starts have no order to keep.
-  bool add_turn(uint32_t source, uint32_t target, const std::vector<int64_t>& start_ns) {
-    if (start_ns[source] >= start_ns[target]) return false;
-    Edge turn;
-    turn.source = source;
-    turn.kind = EdgeKind::kInterStream;
-    turn.recorded = false;
-    edit_.add(target, turn);
-    return true;
+  /// All groups that run alone at once, with the durations that the other changes left: one order for all of them.
+  void run_alone(std::vector<ScaleMatch>& matches) {
+    if (alone_.empty()) return;
+    const Turns turns = take_turns(graph(), job_.linked, alone_);
+    for (const auto& [task, turn] : turns.edges) edit_.add(task, turn);
+    if (turns.beside == 0) return;
+    const auto own =
+        std::find_if(matches.begin(), matches.end(), [&](const ScaleMatch& m) { return m.text == alone_text_; });
+    if (own == matches.end()) return;
+    own->notes.push_back(
+        fmt::format("{} kernels stay beside compute: what they wait for waits for that", turns.beside));
   }
 
   Status speed_links(const Change& change, int64_t gpus_per_node) {
@@ -385,13 +386,27 @@ class Changer {
   GraphEdit edit_;
   std::vector<uint32_t> kernel_of_;  // of JobMatches, for arrivals and transfers
   std::vector<uint32_t> idle_launches_;
+  std::vector<bool> alone_, beside_;  // kernels of JobMatches that run alone, and that compute no longer waits for
+  std::string alone_text_;            // the last change that asked for it
+  size_t launched_alone_ = 0;         // instances of an operator to be fused
   ScaleMatch match_;
 };
+
+/// Several factors together may exceed what each may be.
+Status check_length(const ExecGraph& graph) {
+  constexpr double kLongestNs = 1e18;  // 31 years of work: sums of times in nanoseconds stay far from their limit
+  double sum_ns = 0;
+  for (int64_t duration_ns : graph.duration_ns) sum_ns += static_cast<double>(duration_ns);
+  if (sum_ns < kLongestNs) return {};
+  return fail(ErrorKind::kUsage, "the changed job would take {:.0f} years of work; check the factors",
+              sum_ns / (365.25 * 86400e9));
+}
 
 }  // namespace
 
 Result<ScaledGraph> apply_changes(const LinkedJob& job, const ChangeList& list) {
   ScaledGraph scaled = TRY(scale_graph(job, list.scales));
+  TRY_STATUS(check_length(scaled.graph));
   if (list.changes.empty()) return scaled;
   Changer changer(job, std::move(scaled.graph));
   for (const Change& change : list.changes) {
@@ -400,7 +415,8 @@ Result<ScaledGraph> apply_changes(const LinkedJob& job, const ChangeList& list) 
   for (const Change& change : list.changes) {
     if (change.kind == ChangeKind::kKernelTimes) scaled.matches.push_back(TRY(changer.apply(change, list)));
   }
-  scaled.graph = TRY(changer.finish());
+  scaled.graph = TRY(changer.finish(scaled.matches));
+  TRY_STATUS(check_length(scaled.graph));
   return scaled;
 }
 

@@ -23,7 +23,7 @@ enum class ChangeKind : uint8_t {
   kFuse,              ///< the kernels of each instance of an operator become one
   kNoLaunchOverhead,  ///< launching costs neither CPU time nor latency
   kDropSync,          ///< synchronising calls no longer wait
-  kOverlapNone,       ///< communication of a group and compute take turns
+  kOverlapNone,       ///< communication of a group runs alone: nothing computes beside it on its ranks
   kOverlapFull,       ///< compute no longer waits for communication of a group
   kBandwidth,         ///< of links, by a factor
   kLatency,

@@ -34,12 +34,14 @@ Result<Change> with_links(Change change, std::string_view value) {
     std::string_view factor = value.substr(prefix.size());
     if (factor.ends_with('x')) factor.remove_suffix(1);
     const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), change.factor);
-    const bool least = change.kind == ChangeKind::kBandwidth ? change.factor > 0 : change.factor >= 0;
-    if (error == std::errc() && end == factor.data() + factor.size() && std::isfinite(change.factor) && least) {
+    const double least = change.kind == ChangeKind::kBandwidth ? 1 / kLargestFactor : 0;
+    const bool within = change.factor >= least && change.factor <= kLargestFactor;  // nan is neither
+    if (error == std::errc() && end == factor.data() + factor.size() && within) {
       change.tier = tier;
       return change;
     }
-    return fail(ErrorKind::kUsage, "{}: '{}' is no factor, as in inter=2x", change.text, factor);
+    return fail(ErrorKind::kUsage, "{}: '{}' is no factor from {:g} to {:g}, as in inter=2x", change.text, factor,
+                least, kLargestFactor);
   }
   return fail(ErrorKind::kUsage, "{}: write inter=FACTOR (across nodes) or intra=FACTOR (within them)", change.text);
 }
@@ -51,9 +53,9 @@ Result<Change> with_batch_factor(Change change, std::string_view value) {
   if (!number || change.factor <= 0) {
     return fail(ErrorKind::kUsage, "{}: '{}' is no factor; 4 means four times the samples", change.text, value);
   }
-  constexpr double kLargestBatchFactor = 1e4;  // a batch that no memory holds is a slip of the keyboard
-  if (change.factor > kLargestBatchFactor)
-    return fail(ErrorKind::kUsage, "{}: a factor of up to {:g} can be asked for", change.text, kLargestBatchFactor);
+  if (change.factor > kLargestFactor || change.factor < 1 / kLargestFactor)
+    return fail(ErrorKind::kUsage, "{}: a factor from {:g} to {:g} can be asked for", change.text, 1 / kLargestFactor,
+                kLargestFactor);
   return change;
 }
 

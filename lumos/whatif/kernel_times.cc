@@ -33,8 +33,10 @@ std::string grid_text(const GpuDetail* detail) {
 Result<int64_t> time_ns_of(std::string_view text, const std::string& where) {
   double us = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), us);
-  if (error != std::errc() || end != text.data() + text.size() || !(us >= 0) || us > kLongestUs) {
-    return fail(ErrorKind::kUsage, "{}: time_us '{}' is no time", where, text);
+  if (error != std::errc() || end != text.data() + text.size() || !(us > 0) || us > kLongestUs) {
+    return fail(ErrorKind::kUsage,
+                "{}: time_us '{}' is no time that a kernel takes: write microseconds above 0, up to an hour", where,
+                text);
   }
   return std::llround(us * 1e3);
 }
@@ -47,6 +49,7 @@ Result<KernelTime> row_of(const CsvTable& table, size_t row) {
   };
   KernelTime time;
   time.line = table.lines[row];
+  if (cell("kernel").empty()) return fail(ErrorKind::kUsage, "{}: the cell of column kernel is empty", where);
   time.kernel = TRY(compile_pattern(where, cell("kernel")));
   if (!cell("op").empty()) time.op = TRY(compile_pattern(where, cell("op")));
   time.input_dims = without_spaces(cell("input_dims"));
@@ -103,12 +106,15 @@ Result<KernelTimes> read_kernel_times(const std::string& path) {
   constexpr std::string_view kColumns[] = {"kernel", "op", "input_dims", "grid", "time_us"};
   for (const std::string& column : table.columns) {
     if (std::find(std::begin(kColumns), std::end(kColumns), column) == std::end(kColumns)) {
-      return fail(ErrorKind::kUsage, "{}: column '{}' is not known; there are kernel, op, input_dims, grid and time_us",
-                  path, column);
+      return fail(ErrorKind::kUsage,
+                  "{}:{}: column '{}' is not known; there are kernel, op, input_dims, grid and time_us", path,
+                  table.header_line, column);
     }
   }
   for (std::string_view required : {"kernel", "time_us"}) {
-    if (table.find_column(required) < 0) return fail(ErrorKind::kUsage, "{}: no column {}", path, required);
+    if (table.find_column(required) < 0) {
+      return fail(ErrorKind::kUsage, "{}:{}: no column {}", path, table.header_line, required);
+    }
   }
   KernelTimes times;
   times.source = path;

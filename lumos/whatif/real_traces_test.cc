@@ -60,6 +60,8 @@ class RealTraces : public ::testing::TestWithParam<std::string> {
   void SetUp() override { SKIP_WITHOUT_DATA(data_path(GetParam())); }
 };
 
+class RealHosts : public RealTraces {};
+
 TEST_P(RealTraces, AFactorOfOneChangesNothingToTheNanosecond) {
   const LinkedJob& job = job_of(GetParam());
   for (const char* selector : {"kernel:.*=1", "op:.*=1", "op-cpu:.*=1", "host=1"}) {
@@ -156,6 +158,26 @@ TEST_P(RealTraces, ChangesThatTakeAwayNeverLengthenTheStep) {
   }
 }
 
+// The orders of threads and streams are fixed, so that every task is done when the longest of many sums is over, and
+// none of these grows. What a step takes between two of its ends may: faster_host_test.cc of report/ bounds that.
+TEST_P(RealHosts, AFasterHostEndsNoTaskLater) {
+  const LinkedJob& job = job_of(GetParam());
+  const Timeline base = simulate(job.linked.graph);
+  ChangeList no_launches;
+  no_launches.changes.push_back(*parse_change("no-launch-overhead", ""));
+  std::vector<Result<ScaledGraph>> faster{apply_changes(job, no_launches)};
+  for (const char* factor : {"host=0.9", "host=0.5", "host=0"}) {
+    faster.push_back(scale_graph(job, {*parse_scale(factor)}));
+  }
+  for (const Result<ScaledGraph>& changed : faster) {
+    if (!changed) continue;  // no host or no launch in the trace
+    const Timeline run = simulate(changed->graph);
+    for (uint32_t task = 0; task < job.linked.graph.size(); ++task) {
+      ASSERT_LE(run.end_ns[task], base.end_ns[task]) << changed->matches[0].text << ", task " << task;
+    }
+  }
+}
+
 TEST_P(RealTraces, FittedChanceKeepsTheMean) {
   const LinkedJob& job = job_of(GetParam());
   const Spread spread = fit_spread(job);
@@ -167,12 +189,14 @@ TEST_P(RealTraces, FittedChanceKeepsTheMean) {
   EXPECT_NEAR(mean_ns / last_end(simulate(job.linked.graph)), 1, 0.05);
 }
 
-INSTANTIATE_TEST_SUITE_P(Public, RealTraces, ::testing::ValuesIn(traces()), [](const auto& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Public, RealTraces, ::testing::ValuesIn(traces()),
+                         [](const auto& info) { return test_name(info.param); });
+
+INSTANTIATE_TEST_SUITE_P(Public, RealHosts,
+                         ::testing::Values("traces/recsys-cuda-graphs-a100", "traces/resnet-ddp-mi300x",
+                                           "traces/dlrm-8rank-v100", "traces/vllm-eager-b200",
+                                           "traces/odd/cpu-only.json.gz", "vcluster/tiny-2x2x2"),
+                         [](const auto& info) { return test_name(info.param); });
 
 }  // namespace
 }  // namespace lumos

@@ -196,9 +196,10 @@ Result<Scale> parse_scale(std::string_view text) {
   }
   const std::string_view selector = text.substr(0, equals), factor = text.substr(equals + 1);
   const auto [end, error] = std::from_chars(factor.data(), factor.data() + factor.size(), scale.factor);
-  if (error != std::errc() || end != factor.data() + factor.size() || !std::isfinite(scale.factor) ||
-      scale.factor < 0) {
-    return fail(ErrorKind::kUsage, "--scale {}: '{}' is no factor; write a number from 0 up", text, factor);
+  if (error != std::errc() || end != factor.data() + factor.size() || !(scale.factor >= 0) ||
+      scale.factor > kLargestFactor) {
+    return fail(ErrorKind::kUsage, "--scale {}: '{}' is no factor; write a number from 0 to {:g}", text, factor,
+                kLargestFactor);
   }
   if (selector == "host") return scale;
   for (const auto& [prefix, target] : kPrefixes) {

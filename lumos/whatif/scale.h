@@ -30,8 +30,12 @@ struct Scale {
   double factor = 1;
 };
 
-/// "kernel:.*gemm.*=0.5". Errors: kUsage for an unknown selector, a wrong expression, or a factor that is no number >=
-/// 0.
+/// A larger factor is a slip of the keyboard, and would not leave room for times in nanoseconds. Of what can be divided
+/// by, the inverse is the least.
+inline constexpr double kLargestFactor = 1e4;
+
+/// "kernel:.*gemm.*=0.5". Errors: kUsage for an unknown selector, a wrong expression, or a factor that is no number
+/// from 0 to kLargestFactor.
 Result<Scale> parse_scale(std::string_view text);
 
 /// How much a scale matched, over all ranks and the whole trace.

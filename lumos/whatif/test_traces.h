@@ -1,6 +1,8 @@
 // Real traces for tests of changes: one file below $LUMOS_DATA as a job, and what its kernels take. Tests only.
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <string>
 
 #include "lumos/base/test_data.h"
@@ -13,6 +15,13 @@ inline LinkedJob real_job(const std::string& path) {
   auto job = load_job({data_path(path)}, {});
   EXPECT_TRUE(job.has_value()) << (job ? "" : job.error().message);
   return job ? std::move(*job) : LinkedJob{};
+}
+
+/// A path as the name of a test.
+inline std::string test_name(std::string path) {
+  std::replace_if(
+      path.begin(), path.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return path;
 }
 
 /// Kernels, without copies and fills, over the whole trace.

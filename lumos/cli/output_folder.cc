@@ -1,0 +1,54 @@
+#include "lumos/cli/output_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "lumos/trace/reader.h"
+
+namespace lumos {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Names of the traces in the folder, sorted; none where there is no folder.
+std::vector<std::string> traces_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    std::error_code ignored;
+    if (has_trace_suffix(name) && !it->is_directory(ignored)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> prepare_trace_folder(const std::string& folder, const std::vector<std::string>& files,
+                                                      const std::string& mark, bool force) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return fail(ErrorKind::kFailed, "{}: cannot make this folder: {}", folder, error.message());
+  const std::vector<std::string> present = traces_in(folder);
+  std::vector<std::string> staying;
+  for (const std::string& name : present) {
+    if (std::find(files.begin(), files.end(), name) == files.end()) staying.push_back(name);
+  }
+  if (force || present.empty()) return staying;
+  if (!staying.empty()) {
+    return fail(ErrorKind::kUsage,
+                "{}: there are other traces in it, {}{}, which would be read as ranks of the same job; name another "
+                "folder, empty this one, or write beside them with --force",
+                folder, staying.front(), staying.size() > 1 ? fmt::format(" and {} more", staying.size() - 1) : "");
+  }
+  if (fs::exists(folder + "/" + mark, error)) return staying;
+  return fail(ErrorKind::kUsage,
+              "{}: {} in it would be overwritten, and nothing shows that it was made by this command (there is no {}); "
+              "name another folder, or overwrite with --force",
+              folder, present.front(), mark);
+}
+
+}  // namespace lumos

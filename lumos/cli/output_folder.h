@@ -1,0 +1,18 @@
+// A folder that a command fills with traces: one job to a folder, for whoever reads it takes all traces in it for one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lumos/base/result.h"
+
+namespace lumos {
+
+/// Makes `folder`, or checks that writing `files` (names within it) does not mix two jobs there: no trace in it stays
+/// beside the new ones, and none is replaced that Lumos did not write, which a file named `mark` shows. With `force`
+/// the same is no error but told in the result: the traces that stay. Errors: kUsage, and kFailed where the folder
+/// cannot be made.
+Result<std::vector<std::string>> prepare_trace_folder(const std::string& folder, const std::vector<std::string>& files,
+                                                      const std::string& mark, bool force);
+
+}  // namespace lumos

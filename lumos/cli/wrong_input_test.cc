@@ -1,0 +1,183 @@
+// What users get wrong, command by command: the exit code, and a message that says what and where.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "lumos/cli/test_command.h"
+
+namespace lumos {
+namespace {
+
+constexpr int kWrongUsage = 2, kUnreadable = 3;
+
+class WrongInput : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = ::testing::TempDir() + "/wrong_input/";
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    ASSERT_EQ(run_command({"demo", "--out", path("demo.json")}).exit, 0);
+    demo_ = path("demo.json");
+  }
+
+  std::string path(const std::string& name) const { return folder_ + name; }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    return path(name);
+  }
+  /// A file of the repository, which commands find by name only once installed.
+  static std::string config(const std::string& name) { return std::string(LUMOS_SOURCE_DIR) + "/configs/" + name; }
+
+  void expect(const std::vector<std::string>& words, int exit, const std::vector<std::string>& parts) const {
+    const CommandRun run = run_command(words);
+    std::string line;
+    for (const std::string& word : words) line += word + " ";
+    EXPECT_EQ(run.exit, exit) << line << ": " << run.error;
+    for (const std::string& part : parts)
+      EXPECT_NE(run.error.find(part), std::string::npos) << line << ": " << run.error;
+    EXPECT_EQ(run.error.find("Could not convert"), std::string::npos) << run.error;
+    EXPECT_EQ(run.error.find("TEXT"), std::string::npos) << run.error;
+  }
+
+  std::string folder_, demo_;
+};
+
+// Every numeric option of every command, so that none shows the parser's own words.
+TEST_F(WrongInput, ValuesThatAreNoNumbersNameTheOptionAndTheValue) {
+  for (const Command& command : make_commands()) {
+    for (const Option& option : command.options) {
+      const bool whole = std::holds_alternative<int64_t*>(option.target);
+      if (option.is_positional() || (!whole && !std::holds_alternative<double*>(option.target))) continue;
+      expect({command.name, option.name, "abc"}, kWrongUsage, {command.name, option.name, "'abc'"});
+    }
+    for (const Option& option : command.options) {
+      if (!option.is_positional() && !option.is_switch())
+        expect({command.name, option.name}, kWrongUsage, {command.name, option.name});
+    }
+  }
+}
+
+TEST_F(WrongInput, FactorsOutOfRangeAreRefusedAloneAndTogether) {
+  for (const char* factor : {"1e15", "nan", "inf", "-1", "1e5", "0x10", ""}) {
+    for (const char* option :
+         {"--scale kernel:.*=", "--scale host=", "--bandwidth inter=", "--latency intra=", "--scale-batch "}) {
+      const std::string text = option, name = text.substr(0, text.find(' '));
+      expect({"predict", demo_, name, text.substr(text.find(' ') + 1) + factor}, kWrongUsage, {name});
+    }
+  }
+  for (const char* zero : {"--bandwidth inter=0", "--bandwidth inter=1e-15", "--scale-batch 0", "--scale-batch 1e-9"}) {
+    const std::string text = zero, name = text.substr(0, text.find(' '));
+    expect({"predict", demo_, name, text.substr(text.find(' ') + 1)}, kWrongUsage, {name});
+  }
+  const std::string most = "kernel:.*=1e4";
+  expect({"predict", demo_, "--scale", most, "--scale", most, "--scale", most, "--scale", most}, kWrongUsage,
+         {"years"});
+}
+
+TEST_F(WrongInput, NamesOfOutputsThatTellNoFormatAreRefusedBeforeAnythingIsRead) {
+  for (const char* name : {"x.txt", "x", "x.json.zip", "x.csv"}) {
+    expect({"replay", path("absent.json"), "--out", path(name)}, kWrongUsage, {name, ".pftrace"});
+    expect({"predict", path("absent.json"), "--scale", "host=1", "--out", path(name)}, kWrongUsage, {name, ".json.gz"});
+    expect({"convert", path("absent.json"), "--out", path(name)}, kWrongUsage, {name, ".lumos"});
+    expect({"critical-path", path("absent.json"), "--overlay", path(name)}, kWrongUsage, {name, ".json"});
+  }
+}
+
+TEST_F(WrongInput, WhatMeansNothingIsAnError) {
+  expect({"replay", demo_, "--rank-regex", "gpu(\\d+)"}, kWrongUsage, {"gpu(\\d+)", "demo.json"});
+  expect({"predict", demo_, "--fuse", "op:aten::mm"}, kWrongUsage, {"nothing to fuse"});
+  expect({"predict", demo_, "--fuse", "op:none"}, kWrongUsage, {"matches nothing"});
+  const std::string job = config("jobs/demo.toml"), cluster = config("clusters/dgx-h100.toml");
+  expect({"synth", "--job", job, "--cluster", cluster, "--out", path("s"), "--ranks", "3-1"}, kWrongUsage, {"1-3"});
+  expect({"search", "--job", job, "--cluster", cluster, "--gpus", "0"}, kWrongUsage, {"--gpus 0"});
+}
+
+TEST_F(WrongInput, ASearchWithoutAnAnswerSaysWhatIsNearest) {
+  const std::string job = config("jobs/gpt3-15b.toml"), cluster = config("clusters/dgx-h100.toml");
+  expect({"search", "--job", job, "--cluster", cluster, "--gpus", "8", "--set", "hidden_size=65536"}, 1,
+         {"none of", "leanest", "GiB of the 80.0 GiB"});
+  expect({"search", "--job", job, "--cluster", cluster, "--gpus", "7"}, 1, {"legal", "the first: "});
+}
+
+TEST_F(WrongInput, TablesOfMeasurementsNameLineAndColumn) {
+  const std::string job = config("jobs/demo.toml"), cluster = config("clusters/dgx-h100.toml");
+  for (const char* cell : {"0", "-1", "nan", "inf", "fast", "\"1,5\""}) {
+    const std::string value = cell;
+    const auto runs = write("runs.csv", "num_gpus,step_ms\n" + ("8," + value) + "\n");
+    expect({"calibrate", "--job", job, "--cluster", cluster, "--runs", runs}, kWrongUsage, {"runs.csv:2", "step_ms"});
+    const auto moved = write("moved.csv", "num_gpus,size_bytes,time_us\n8,1e8," + value + "\n");
+    expect({"calibrate", "--cluster", cluster, "--collectives", moved}, kWrongUsage, {"moved.csv:2", "time_us"});
+    const auto bytes = write("bytes.csv", "# all-reduce\nnum_gpus,size_bytes,time_us\n8," + value + ",7\n");
+    expect({"calibrate", "--cluster", cluster, "--collectives", bytes}, kWrongUsage, {"bytes.csv:3", "size_bytes"});
+    const auto gpus = write("gpus.csv", "num_gpus,size_bytes,time_us\n" + value + ",1e8,7\n");
+    expect({"calibrate", "--cluster", cluster, "--collectives", gpus}, kWrongUsage, {"gpus.csv:2", "num_gpus"});
+    const auto kernels = write("kernels.csv", "kernel,time_us\n.*," + value + "\n");
+    expect({"predict", demo_, "--kernel-times", kernels}, kWrongUsage, {"kernels.csv:2", "time_us"});
+  }
+  const std::pair<const char*, const char*> tables[] = {
+      {"num_gpus,step_ms,num_gpus\n8,1,8\n", "num_gpus is there twice"},
+      {"num_gpus,world_size,step_ms\n8,8,1\n", "say the same"},
+      {"a,step_ms\n1,2\n", "no column is a setting"},
+      {"", "no header line"},
+      {"num_gpus,step_ms\n8\n", ":2: 1 cells"}};
+  for (const auto& [text, message] : tables) {
+    const std::string file = write("table.csv", text);
+    expect({"calibrate", "--job", job, "--cluster", cluster, "--runs", file}, kWrongUsage, {"table.csv", message});
+    expect({"estimate", "--job", job, "--cluster", cluster, "--jobs", file}, kWrongUsage, {"table.csv", message});
+    expect({"search", "--job", job, "--cluster", cluster, "--configs", file}, kWrongUsage, {"table.csv", message});
+  }
+  const auto missing = write("missing.csv", "num_gpus\n8\n");
+  expect({"calibrate", "--job", job, "--cluster", cluster, "--runs", missing}, kWrongUsage,
+         {"missing.csv:1", "step_ms"});
+  expect({"calibrate", "--cluster", cluster, "--collectives", missing}, kWrongUsage, {"missing.csv:1", "size_bytes"});
+  expect({"predict", demo_, "--kernel-times", missing}, kWrongUsage, {"missing.csv:1", "num_gpus"});
+}
+
+TEST_F(WrongInput, SmallCollectivesAreCountedAndAloneAreNothingToFit) {
+  const std::string cluster = config("clusters/dgx-h100.toml");
+  std::string rows = "num_gpus,size_bytes,time_us\n8,1024,10\n8,2048,11\n";
+  expect({"calibrate", "--cluster", cluster, "--collectives", write("small.csv", rows)}, kWrongUsage,
+         {"2 of 2 rows", "below 4 MiB"});
+  for (int gpus : {2, 4, 8}) {
+    for (double mib : {8.0, 32.0, 128.0, 512.0})
+      rows += fmt::format("{},{},{}\n", gpus, mib * 1048576, 20 + mib * 1048576 / 300e3);
+  }
+  const CommandRun run = run_command({"calibrate", "--cluster", cluster, "--collectives", write("all.csv", rows)});
+  EXPECT_EQ(run.exit, 0) << run.error;
+  EXPECT_NE(run.notes.find("2 of 14 rows"), std::string::npos) << run.notes;
+}
+
+TEST_F(WrongInput, FilesThatAreDamagedAreUnreadableWhoeverReadsThem) {
+  const std::string job = config("jobs/demo.toml"), cluster = config("clusters/dgx-h100.toml");
+  for (const auto& [name, text] : {std::pair{"bad.json", "{\"a\": "}, {"bad.toml", "= 3\n"}}) {
+    const std::string bad = write(name, text);
+    expect({"estimate", "--job", bad, "--cluster", cluster}, kUnreadable, {name});
+    expect({"estimate", "--job", job, "--cluster", bad}, kUnreadable, {name});
+    expect({"predict", demo_, "--changes", bad}, kUnreadable, {name});
+    expect({"search", "--job", job, "--cluster", cluster, "--space", bad}, kUnreadable, {name});
+    expect({"validate", bad, demo_}, kUnreadable, {name});
+    expect({"replay", bad}, kUnreadable, {name});
+  }
+  expect({"replay", write("object.json", R"({"traceEvents": {}})")}, kUnreadable, {"traceEvents are no list"});
+}
+
+TEST_F(WrongInput, PredictionsWhosePartsAreNotTheStepAreRefused) {
+  const CommandRun predicted = run_command({"predict", demo_, "--scale", "host=0.5", "--json"});
+  ASSERT_EQ(predicted.exit, 0);
+  EXPECT_EQ(run_command({"validate", write("good.json", predicted.out), demo_}).exit, 0);
+  const size_t at = predicted.out.find("\"predicted\"");
+  for (const char* name : {"step_ms", "exposed_compute_ms", "other_ms"}) {
+    for (const char* value : {"0", "-3", "99"}) {
+      std::string text = predicted.out;
+      const size_t begin = text.find(':', text.find(name, at)) + 1;
+      text.replace(begin, text.find_first_of(",}", begin) - begin, value);
+      // No host time left over is a prediction like others.
+      if (std::string(name) == "other_ms" && std::string(value) == "0") continue;
+      expect({"validate", write("odd.json", text), demo_}, kUnreadable, {"odd.json"});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lumos

@@ -1,0 +1,132 @@
+#include "lumos/trace/trace_warnings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace lumos {
+
+namespace {
+
+constexpr size_t kFilesNamed = 3;  // of those that have the same fault as the first
+
+bool has_gpu_work(const EventTable& table) {
+  return std::any_of(table.kind.begin(), table.kind.end(), [](EventKind kind) { return is_gpu_work(kind); });
+}
+
+bool launches(const EventTable& table) {
+  for (uint32_t row = 0; row < table.size(); ++row) {
+    // cudaLaunchKernel, hipModuleLaunchKernel, cudaGraphLaunch ...
+    if (table.kind[row] == EventKind::kRuntime && table.name_of(row).find("aunch") != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+/// The rows are in the order of the file: the last one is where reading stopped.
+std::string last_event(const EventTable& table) {
+  if (table.size() == 0) return "before any event that is used";
+  const size_t row = table.size() - 1;
+  const int64_t first_ns = *std::min_element(table.ts_ns.begin(), table.ts_ns.end());
+  return fmt::format("after '{}' at {:.3f} ms", table.name_of(row),
+                     static_cast<double>(table.ts_ns[row] - first_ns) / 1e6);
+}
+
+std::string cut_short(const EventTable& table) {
+  return fmt::format(
+      "{}: the file is cut short after {} bytes of text, {}; the {} events up to there are used, but steps may lack "
+      "GPU "
+      "work that came behind and look shorter than they were: copy or export it again",
+      table.info.file, table.info.decoded_bytes, last_event(table), table.info.events);
+}
+
+std::string no_gpu_work(const EventTable& table) {
+  return fmt::format(
+      "{}: kernels are launched in it, but it holds no GPU work{}; operators on the CPU are taken for compute",
+      table.info.file, table.info.truncated ? "" : ": record with ProfilerActivity.CUDA");
+}
+
+std::string nothing_ran(const EventTable& table) {
+  return fmt::format("{}: nothing ran in this trace", table.info.file);
+}
+
+/// The names of a trace's steps.
+std::set<std::string_view> steps_of(const EventTable& table) {
+  std::set<std::string_view> names;
+  for (size_t row = 0; row < table.size(); ++row) {
+    if (table.kind[row] == EventKind::kAnnotation && table.name_of(row).starts_with("ProfilerStep"))
+      names.insert(table.name_of(row));
+  }
+  return names;
+}
+
+/// Why `a` and `b` are hardly of one job; empty if they may be.
+std::string difference(const EventTable& a, const EventTable& b) {
+  if (a.info.world_size > 0 && b.info.world_size > 0 && a.info.world_size != b.info.world_size) {
+    return fmt::format("{} says that its job has {} ranks, {} says {}", a.info.file, a.info.world_size, b.info.file,
+                       b.info.world_size);
+  }
+  const std::set<std::string_view> here = steps_of(a), there = steps_of(b);
+  const bool common =
+      std::any_of(here.begin(), here.end(), [&](std::string_view step) { return there.contains(step); });
+  if (here.empty() || there.empty() || common) return "";
+  return fmt::format("{} holds {}, {} holds {}, and no step in common", a.info.file, *here.begin(), b.info.file,
+                     *there.begin());
+}
+
+/// Traces that are read together are taken for ranks of one job; here is what says that they are not.
+std::string not_one_job(std::span<const EventTable* const> tables) {
+  constexpr std::string_view kWhatToDo =
+      "they look like traces of different jobs, but are taken for one: name the files of one job";
+  for (const EventTable* table : tables) {
+    const TraceInfo& info = table->info;
+    if (info.world_size > 0 && info.rank >= info.world_size && info.rank_source != TraceInfo::RankSource::kUnknown)
+      return fmt::format("{} is of rank {}, and says that its job has {} ranks; {}", info.file, info.rank,
+                         info.world_size, kWhatToDo);
+    const std::string why = difference(*tables.front(), *table);
+    if (!why.empty()) return fmt::format("{}; {}", why, kWhatToDo);
+  }
+  size_t numbered = 0;
+  for (const EventTable* table : tables) numbered += table->info.rank_source == TraceInfo::RankSource::kUnknown ? 1 : 0;
+  if (numbered < 2) return "";
+  return fmt::format(
+      "{} of {} traces do not say whose rank they are, {} first; they are numbered in the order of their names and "
+      "taken "
+      "for one job: if they are not, name one at a time; else tell the ranks with --rank-regex",
+      numbered, tables.size(), tables.front()->info.file);
+}
+
+/// The sentence of the first table that has the fault, and the files of the others.
+template <class HasFault, class Sentence>
+void add(std::span<const EventTable* const> tables, HasFault has_fault, Sentence sentence,
+         std::vector<std::string>& out) {
+  std::string text;
+  size_t others = 0;
+  for (const EventTable* table : tables) {
+    if (!has_fault(*table)) continue;
+    if (text.empty()) {
+      text = sentence(*table);
+    } else if (++others <= kFilesNamed) {
+      text += fmt::format("{}{}", others == 1 ? "; likewise " : ", ", table->info.file);
+    }
+  }
+  if (others > kFilesNamed) text += fmt::format(" and {} more", others - kFilesNamed);
+  if (!text.empty()) out.push_back(std::move(text));
+}
+
+}  // namespace
+
+std::vector<std::string> trace_warnings(std::span<const EventTable* const> tables) {
+  std::vector<std::string> out;
+  add(
+      tables, [](const EventTable& table) { return table.info.truncated; }, cut_short, out);
+  add(
+      tables, [](const EventTable& table) { return !has_gpu_work(table) && launches(table); }, no_gpu_work, out);
+  add(
+      tables, [](const EventTable& table) { return table.size() == 0; }, nothing_ran, out);
+  if (std::string text = tables.size() > 1 ? not_one_job(tables) : ""; !text.empty()) out.push_back(std::move(text));
+  return out;
+}
+
+}  // namespace lumos
