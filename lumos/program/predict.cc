@@ -6,26 +6,13 @@
 
 #include "lumos/base/parallel.h"
 #include "lumos/program/forecast_table.h"
+#include "lumos/program/job_effects.h"
 #include "lumos/program/retime.h"
 #include "lumos/program/switches.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
 namespace {
-
-/// Changes that are about how the program is built, not how large it is, and that no template can show yet.
-Status check_changes(const Job& base, const Job& target) {
-  auto same = [](std::string_view name, auto before, auto after) -> Status {
-    if (before == after) return {};
-    return fail(ErrorKind::kUsage,
-                "{} = {} instead of {}: the traced program has no such work to copy; trace a run that has it", name,
-                after, before);
-  };
-  TRY_STATUS(same("context_parallel_size", base.context_parallel_size, target.context_parallel_size));
-  TRY_STATUS(same("expert_model_parallel_size", base.expert_model_parallel_size, target.expert_model_parallel_size));
-  TRY_STATUS(same("use_flash_attn", base.use_flash_attn, target.use_flash_attn));
-  return same("swiglu", base.swiglu, target.swiglu);
-}
 
 double measured_step_ms(const Recovery& recovery) {
   double sum = 0;
@@ -168,6 +155,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds, options.look != nullptr));
   out.changed = summarise(figures);
   if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
+  out.warnings = changes_without_effect(recovery.job, target);
   if (out.network.fabric.observations == 0)
     out.warnings.push_back(
         "no traced transfer leaves its node: the network between nodes is a default, not a measurement");

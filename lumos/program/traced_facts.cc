@@ -131,14 +131,14 @@ class FactFinder {
     };
     const bool trains = has(Phase::kForward) && has(Phase::kBackward);
     if (!trains) return layers(found);
-    const bool paired = std::all_of(found.passes.begin(), found.passes.end(), [](const Pass& pass) {
-      return pass.phase != Phase::kBackward || pass.step < 0 || pass.forward != kNoIndex;
-    });
-    const bool pipelined = has(Phase::kP2p);
-    if (pipelined && paired)
-      add("virtual_pipeline_model_parallel_size", found.chunks, "by the order of its backward passes");
-    if (found.microbatches > 0 && (!pipelined || paired))
-      add("num_microbatches", found.microbatches, "the forward passes of a step");
+    // Only numbers that autograd gave both ways tell which forward a backward belongs to.
+    const bool numbered = std::any_of(found.list.numbered.begin(), found.list.numbered.end(),
+                                      [](const NumberedOp& op) { return op.is_backward; });
+    constexpr std::string_view kChunks = "virtual_pipeline_model_parallel_size";
+    if (has(Phase::kP2p) && numbered) add(kChunks, found.chunks, "by the order of its backward passes");
+    const int64_t forwards = int64_t{found.microbatches} * found.chunks, chunks = size_of(kChunks);
+    if (forwards > 0 && forwards % chunks == 0)
+      add("num_microbatches", forwards / chunks, "the forward passes of a step");
     layers(found);
     recomputation(found);
   }
