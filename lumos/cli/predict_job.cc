@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "lumos/base/suggest.h"
 #include "lumos/cli/config_file.h"
 #include "lumos/cli/traced_job.h"
 #include "lumos/graph/job.h"
+#include "lumos/model/job_fields.h"
 #include "lumos/model/job_file.h"
 #include "lumos/program/predict.h"
 #include "lumos/report/trace_files.h"
@@ -61,19 +63,53 @@ Result<PredictResult> predict_on_cpus(std::vector<EventTable> tables, const Job&
   return predict_result(job.linked.graph, std::move(changed), predict);
 }
 
+/// What is wrong with the request whatever the traces say: long reading should not come first.
+Status check_request(const JobChange& change, const std::vector<JobSetting>& settings) {
+  if (change.seeds < 1 || change.seeds > kMostSeeds)
+    return fail(ErrorKind::kUsage, "predict: --seeds {}: from 1 to {}", change.seeds, kMostSeeds);
+  for (const auto& [name, value] : settings) {
+    const std::vector<std::string_view> known = job_field_names();
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string_view near = nearest(name, known);
+    return fail(ErrorKind::kUsage, "--set {}: no setting of a job is called so{}", name,
+                near.empty() ? "" : fmt::format("; did you mean {}?", near));
+  }
+  // Traces may complete a file that does not resolve alone; one that does must allow the change.
+  const Result<JobFile> alone = read_job_file(change.job_file);
+  if (!alone && alone.error().kind != ErrorKind::kUsage) return tl::unexpected<Error>(alone.error());
+  if (alone) TRY(change_job(alone->job, settings));
+  return {};
+}
+
+/// Settings that leave the job as it was, because it was so or because something else decides.
+std::vector<std::string> idle_settings(const Job& base, const Job& target, const std::vector<JobSetting>& settings) {
+  std::vector<std::string> idle;
+  for (const auto& [name, value] : settings) {
+    const JobField& field = *find_job_field(name);
+    const std::string before = job_field_text(base, field), after = job_field_text(target, field);
+    Job asked = target;
+    if (before != after || !set_job_field(asked, field, value == "null" ? "" : value)) continue;
+    if (job_field_text(asked, field) == before)
+      idle.push_back(fmt::format("--set {}={} changes nothing: the traced job has it", name, value));
+    else
+      idle.push_back(fmt::format("--set {}={} changes nothing: what else the job has keeps it at {}", name, value,
+                                 after.empty() ? "none" : after));
+  }
+  return idle;
+}
+
 }  // namespace
 
 Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& change, Console& console) {
-  const JobFile base = TRY(read_job_file(change.job_file));
   const std::vector<JobSetting> settings = TRY(parse_settings(change.settings));
-  const Job target = TRY(change_job(base.job, settings));
-  if (change.seeds < 1 || change.seeds > kMostSeeds)
-    return fail(ErrorKind::kUsage, "predict: --seeds {}: from 1 to {}", change.seeds, kMostSeeds);
+  TRY_STATUS(check_request(change, settings));
 
   const IgnoredMetadata ignored = TRY(parse_ignored(change.ignore));
   TraceSet set = TRY(read_for(read, console));
   for (EventTable& table : set.tables) ignore_metadata(table, ignored);
-  TRY_STATUS(check_job_against_traces(base.job, set.tables, change.job_file));
+  JobFile base = TRY(read_traced_job(change.job_file, set.tables));
+  const Job target = TRY(change_job(base.job, settings));
+  for (std::string& warning : idle_settings(base.job, target, settings)) base.warnings.push_back(std::move(warning));
   const int threads = static_cast<int>(read.threads);
   if (std::none_of(set.tables.begin(), set.tables.end(), has_gpu_work)) {
     PredictResult result = TRY(predict_on_cpus(std::move(set.tables), base.job, target, settings, threads));

@@ -16,7 +16,8 @@ const std::string_view kProgramSchema = R"json({
       "items": {
         "type": "object",
         "required": ["rank", "stage", "stages", "microbatches", "chunks", "layers_per_chunk", "layer_match",
-                     "replayed_ms", "lowered_ms", "other_step_pct", "unplaced", "templates", "kernels"],
+                     "replayed_ms", "lowered_ms", "other_step_pct", "other_step_kernels_pct",
+                     "other_step_measured_pct", "unplaced", "templates", "kernels"],
         "properties": {
           "rank": {"type": "integer", "description": "-1 where the trace does not tell"},
           "stage": {"type": "integer", "minimum": 0},
@@ -28,6 +29,8 @@ const std::string_view kProgramSchema = R"json({
           "replayed_ms": {"type": "number", "description": "the rank's whole trace, simulated as it was recorded"},
           "lowered_ms": {"type": "number", "description": "the same, recovered and lowered again"},
           "other_step_pct": {"type": ["number", "null"], "description": "how far one step's blocks are from another step of the trace, worst pair of neighbours; null without two alike"},
+          "other_step_kernels_pct": {"type": ["number", "null"], "description": "how far the sums of the kernels' measured times of that pair are apart"},
+          "other_step_measured_pct": {"type": ["number", "null"], "description": "how far the measured lengths of that pair of steps are apart"},
           "unplaced": {"type": "integer", "minimum": 0, "description": "launches that could not be placed"},
           "templates": {
             "type": "array",

@@ -17,9 +17,6 @@ namespace lumos {
 
 namespace {
 
-/// Seeds per simulated configuration: enough to tell the best apart, few enough for a search.
-constexpr int kSeeds = 4;
-
 /// Settings that every answer shows; those that a space or a table varies besides come after them.
 std::vector<std::string> shown_settings(const std::vector<std::string>& varied) {
   std::vector<std::string> names = {"world_size",
@@ -145,7 +142,6 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   const Cluster cluster = TRY(cluster_of_traces(arguments.common, settings, set.tables.front()));
   const Network network = arguments.common.cluster.empty() ? default_network() : network_of(cluster);
   ForecastOptions options;
-  options.seeds = kSeeds;
   options.threads = static_cast<int>(arguments.read.threads);
   auto recovery =
       std::make_shared<const Recovery>(TRY(recover_tables(std::move(set.tables), file.job, network, options.threads)));

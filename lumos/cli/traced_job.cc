@@ -1,26 +1,58 @@
 #include "lumos/cli/traced_job.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <utility>
 
 #include "lumos/base/parallel.h"
+#include "lumos/base/toml.h"
 #include "lumos/graph/build.h"
+#include "lumos/program/traced_facts.h"
 
 namespace lumos {
 
+namespace {
+
+/// One rank of each stage, as far as the job file knows them: replicas and tensor-parallel ranks say the same.
+std::vector<const EventTable*> ranks_that_differ(const std::vector<EventTable>& tables, const Job& job) {
+  std::vector<const EventTable*> some;
+  std::vector<int64_t> stages;
+  for (const EventTable& table : tables) {
+    const int64_t stage = place_of(job, table.info.rank).stage;
+    if (std::find(stages.begin(), stages.end(), stage) != stages.end()) continue;
+    stages.push_back(stage);
+    some.push_back(&table);
+  }
+  return some;
+}
+
+}  // namespace
+
 Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file) {
   for (const EventTable& table : tables) {
-    if (table.info.world_size > 0 && table.info.world_size != job.world_size) {
-      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} says {}", job_file, job.world_size, table.info.file,
-                  table.info.world_size);
-    }
     if (table.info.rank >= job.world_size) {
       return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} is of rank {}", job_file, job.world_size,
                   table.info.file, table.info.rank);
     }
   }
+  const std::vector<const EventTable*> some = ranks_that_differ(tables, job);
+  const std::vector<JobSetting> settings = job_settings(job);
+  std::vector<std::vector<TracedFact>> facts(some.size());
+  parallel_for(some.size(), 0, [&](size_t i) { facts[i] = traced_facts(*some[i], settings); });
+  for (const std::vector<TracedFact>& of_rank : facts) TRY_STATUS(check_facts(job, of_rank, job_file));
   return {};
+}
+
+Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<EventTable>& tables) {
+  const Value value = TRY(read_value_file(job_file));
+  const std::vector<JobSetting> given = TRY(settings_from_value(ValueView(value, job_file)));
+  std::vector<JobSetting> fallbacks;
+  for (const TracedFact& fact : traced_facts(tables.front(), given))
+    fallbacks.emplace_back(std::string(fact.field), fact.value);
+  JobFile file = TRY(read_job_file(job_file, {}, fallbacks));
+  TRY_STATUS(check_job_against_traces(file.job, tables, job_file));
+  return file;
 }
 
 Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads) {

@@ -6,12 +6,16 @@
 #include <vector>
 
 #include "lumos/cli/read_arguments.h"
+#include "lumos/model/job_file.h"
 #include "lumos/program/plan.h"
 
 namespace lumos {
 
 /// What the traces say about the job must agree with its file. Errors: kUsage.
 Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file);
+
+/// The job file of traced ranks, completed from what they say and checked against it. Errors: kUsage.
+Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<EventTable>& tables);
 
 /// Builds the graphs, one rank each, and recovers the program. `network` is for tiers that no trace shows.
 Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads);

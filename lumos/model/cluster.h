@@ -21,12 +21,14 @@ struct Gpu {
   double matrix_tflops = 0;  ///< dense 16-bit matrix peak
   double memory_gb_per_s = 0;
 
-  double gemm_peak_fraction = 0;         ///< of matrix_tflops in a long, full GEMM
-  double gemm_unaligned_fraction = 0.3;  ///< left of a GEMM's speed when a dimension is odd; see gemm.cc
-  double gemm_tile_start_us = 0;         ///< filling and draining of one wave of tiles
-  double attention_peak_fraction = 0;    ///< of matrix_tflops in fused attention, forward
-  double memory_peak_fraction = 0;       ///< of memory_gb_per_s in element-wise kernels
-  double kernel_floor_us = 0;            ///< what the smallest kernel takes on its stream, gap to the next one included
+  double gemm_peak_fraction = 0;  ///< of matrix_tflops in a long, full GEMM
+  /// Left of a GEMM's speed when the lines of its memory are odd numbers of 16-bit elements, see gemm.cc. Fitted on the
+  /// head of an unpadded vocabulary on A100, docs/accuracy-models.md; no other GPU is known to differ.
+  double gemm_unaligned_fraction = 0.3;
+  double gemm_tile_start_us = 0;       ///< filling and draining of one wave of tiles
+  double attention_peak_fraction = 0;  ///< of matrix_tflops in fused attention, forward
+  double memory_peak_fraction = 0;     ///< of memory_gb_per_s in element-wise kernels
+  double kernel_floor_us = 0;          ///< what the smallest kernel takes on its stream, gap to the next one included
 };
 
 /// The CPU side of a training step.

@@ -20,12 +20,14 @@ constexpr Tile kTiles[] = {{256, 128, 1.0}, {128, 256, 1.0}, {128, 192, 0.96}, {
 /// Ways to cut K among multiprocessors when there are fewer tiles than those.
 constexpr int64_t kSplits[] = {1, 2, 4, 8};
 
-/// Wide loads and stores need rows that begin at multiples of 16 bytes. Each halving of the alignment below that costs
-/// the same factor, down to gemm_unaligned_fraction for rows of odd 16-bit elements.
+/// Wide loads and stores need lines that begin at multiples of 16 bytes: cuBLAS from version 11 on takes any size, but
+/// wants the extents along which memory runs, and those alone, to be such multiples (cuBLAS documentation, "Tensor Core
+/// Usage"). How many rows there are does not matter. Each halving of the alignment below that costs the same factor,
+/// down to gemm_unaligned_fraction for lines of odd 16-bit elements.
 double alignment_share(const GemmShape& shape, const Gpu& gpu) {
   constexpr int64_t kWideBytes = 16;
-  int64_t bytes = kWideBytes;
-  for (int64_t extent : {shape.m, shape.n, shape.k}) bytes = std::gcd(bytes, extent * shape.element_bytes);
+  int64_t bytes = std::gcd(kWideBytes, shape.n * shape.element_bytes);
+  bytes = std::gcd(bytes, (shape.sums_rows ? shape.m : shape.k) * shape.element_bytes);
   const double halvings = std::log2(static_cast<double>(kWideBytes / bytes));
   return std::pow(gpu.gemm_unaligned_fraction, halvings / 3);
 }

@@ -8,13 +8,16 @@
 
 namespace lumos {
 
-/// C[m,n] += A[m,k] B[k,n], `batch` times, with 16-bit elements unless said otherwise.
+/// C[m,n] += A[m,k] B[k,n], `batch` times, with 16-bit elements unless said otherwise. Of a linear layer m counts the
+/// rows, one per token, and memory runs along the features: along n and k, or, where the sum goes over the rows (the
+/// gradient of a weight), along m and n.
 struct GemmShape {
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
   int64_t batch = 1;
   int64_t element_bytes = 2;
+  bool sums_rows = false;
 
   bool operator==(const GemmShape&) const = default;
 };

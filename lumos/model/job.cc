@@ -1,6 +1,7 @@
 #include "lumos/model/job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "lumos/model/job_fields.h"
@@ -20,6 +21,45 @@ Given given_in(const std::vector<JobSetting>& settings) {
   };
 }
 
+/// Sizes beyond this are slips of the keyboard; products of three of them still fit into 64 bits.
+constexpr int64_t kLargestSize = 1'000'000;
+/// Parameters of a bucket, and a batch, may be larger.
+constexpr int64_t kLargestCount = 1'000'000'000'000;
+
+struct IntegerRange {
+  int64_t least = 1, most = kLargestSize;
+};
+
+IntegerRange range_of(std::string_view name) {
+  if (name == "ddp_bucket_size") return {0, kLargestCount};
+  if (name == "make_vocab_size_divisible_by") return {0, kLargestSize};
+  if (name == "vocab_size" || name == "seq_length" || name == "max_position_embeddings") return {1, 1'000'000'000};
+  if (name == "global_batch_size") return {1, kLargestCount};
+  return {};
+}
+
+/// Both ends belong to the range but that of a probability, which drops not all.
+Status check_range(const Job& job, const JobField& field) {
+  if (const auto* member = std::get_if<int64_t Job::*>(&field.member)) {
+    const IntegerRange range = range_of(field.name);
+    if (job.**member >= range.least && job.**member <= range.most) return {};
+    return fail(ErrorKind::kUsage, "{} {} is out of range: {} to {}", field.name, job.**member, range.least,
+                range.most);
+  }
+  const auto* real = std::get_if<double Job::*>(&field.member);
+  if (real == nullptr) return {};
+  const double value = job.**real;
+  const bool probability = field.name.ends_with("dropout");
+  if (std::isfinite(value) && value >= 0 && (!probability || value < 1)) return {};
+  return fail(ErrorKind::kUsage, "{} {} is out of range: {}", field.name, value,
+              probability ? "0 to less than 1" : "0 or more");
+}
+
+Status check_ranges(const Job& job) {
+  for (const JobField& field : job_fields()) TRY_STATUS(check_range(job, field));
+  return {};
+}
+
 /// Applies the settings in order. Null puts the default back. Unknown names go to `unknown`, or are an error without
 /// it.
 Status apply(Job& job, const std::vector<JobSetting>& settings, std::vector<std::string>* unknown) {
@@ -33,6 +73,7 @@ Status apply(Job& job, const std::vector<JobSetting>& settings, std::vector<std:
       std::visit([&](auto member) { job.*member = kDefaults.*member; }, field->member);
     } else {
       TRY_STATUS(set_job_field(job, *field, text));
+      TRY_STATUS(check_range(job, *field));
     }
   }
   return {};
@@ -126,17 +167,30 @@ Status require_multiple(std::string_view name, int64_t value, std::string_view o
   return fail(ErrorKind::kUsage, "{} {} is not a multiple of {} {}", name, value, of_name, of);
 }
 
-Status check_positive(const Job& job) {
-  for (const JobField& field : job_fields()) {
-    const auto* member = std::get_if<int64_t Job::*>(&field.member);
-    if (member == nullptr) continue;
-    const bool may_be_zero = field.name == "ddp_bucket_size" || field.name == "make_vocab_size_divisible_by";
-    const int64_t least = may_be_zero ? 0 : 1;
-    if (job.**member < least) {
-      return fail(ErrorKind::kUsage, "{} {} must be at least {}", field.name, job.**member, least);
-    }
+/// "tp-dp-pp" in any order; Megatron's cp and ep, of size 1 here, may stand anywhere between.
+Status check_rank_order(const Job& job) {
+  std::vector<std::string_view> axes;
+  const std::string_view order = job.rank_order;
+  for (size_t begin = 0; begin <= order.size();) {
+    const size_t end = std::min(order.find('-', begin), order.size());
+    axes.push_back(order.substr(begin, end - begin));
+    begin = end + 1;
   }
-  return {};
+  const auto count = [&](std::string_view axis) { return std::count(axes.begin(), axes.end(), axis); };
+  const auto known = count("tp") + count("dp") + count("pp") + count("cp") + count("ep");
+  const bool once = count("tp") == 1 && count("dp") == 1 && count("pp") == 1 && count("cp") <= 1 && count("ep") <= 1;
+  if (once && known == static_cast<std::ptrdiff_t>(axes.size())) return {};
+  return fail(ErrorKind::kUsage, "rank_order '{}': write tp, dp and pp once each, fastest first, as in tp-dp-pp",
+              order);
+}
+
+/// Of full recomputation: layers of a stage that are recomputed, or that one checkpoint holds.
+Status check_recompute(const Job& job) {
+  if (job.recompute_granularity != Recompute::kFull) return {};
+  const int64_t layers = job.num_layers / num_chunks(job);
+  if (job.recompute_num_layers <= layers) return {};
+  return fail(ErrorKind::kUsage, "recompute_num_layers {} is out of range: a chunk of a stage holds {} layers",
+              job.recompute_num_layers, layers);
 }
 
 Status check_split(const Job& job) {
@@ -223,6 +277,11 @@ Result<Job> change_job(const Job& job, const std::vector<JobSetting>& settings) 
   if (!given("num_query_groups") && job.num_query_groups == job.num_attention_heads) {
     changed.num_query_groups = changed.num_attention_heads;
   }
+  // A stage of fewer layers recomputes fewer.
+  if (!given("recompute_num_layers") && num_chunks(changed) > 0) {
+    const int64_t layers = std::max<int64_t>(1, changed.num_layers / num_chunks(changed));
+    changed.recompute_num_layers = std::min(changed.recompute_num_layers, layers);
+  }
   TRY_STATUS(derive_all(changed, given));
   return changed;
 }
@@ -246,10 +305,12 @@ std::vector<std::string_view> job_field_names() {
 }
 
 Status check_job(const Job& job) {
-  TRY_STATUS(check_positive(job));
+  TRY_STATUS(check_ranges(job));
+  TRY_STATUS(check_rank_order(job));
   TRY_STATUS(check_sizes(job));
   TRY_STATUS(check_split(job));
   TRY_STATUS(check_schedule(job));
+  TRY_STATUS(check_recompute(job));
   if (job.overlap_param_gather && !job.use_distributed_optimizer) {
     return fail(ErrorKind::kUsage, "overlap_param_gather true needs use_distributed_optimizer true");
   }

@@ -54,7 +54,9 @@ bool parse_number(std::string_view text, T& value) {
     // "1e5" and "4096.0" are how some tools write whole numbers.
     double real = 0;
     auto [stop, error] = std::from_chars(text.data(), end, real);
-    if (error != std::errc() || stop != end || real != static_cast<double>(static_cast<T>(real))) return false;
+    constexpr double kBeyond = 9.2e18;  // no 64-bit integer
+    if (error != std::errc() || stop != end || !(real > -kBeyond && real < kBeyond)) return false;
+    if (real != static_cast<double>(static_cast<T>(real))) return false;
     value = static_cast<T>(real);
     return true;
   }

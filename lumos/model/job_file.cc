@@ -37,6 +37,42 @@ std::string unknown_warning(const std::vector<std::string>& unknown) {
   return "not read from the job file: " + names;
 }
 
+bool names(const std::vector<JobSetting>& settings, std::string_view name) {
+  return std::any_of(settings.begin(), settings.end(), [&](const JobSetting& setting) {
+    return setting.first == name && !setting.second.empty() && setting.second != "null";
+  });
+}
+
+/// `settings` and those fallbacks whose value does not follow from what is set.
+std::vector<JobSetting> completed(std::vector<JobSetting> settings, const std::vector<JobSetting>& fallbacks) {
+  const bool world = names(settings, "world_size"), batch = names(settings, "global_batch_size");
+  const bool replicas = names(settings, "data_parallel_size") || names(fallbacks, "data_parallel_size");
+  std::vector<JobSetting> more;
+  for (const JobSetting& fallback : fallbacks) {
+    const bool follows = (world && fallback.first == "data_parallel_size") ||
+                         (batch && fallback.first == "num_microbatches") ||
+                         (replicas && fallback.first == "world_size");
+    if (!follows && !names(settings, fallback.first)) more.push_back(fallback);
+  }
+  settings.insert(settings.end(), more.begin(), more.end());
+  return settings;
+}
+
+/// Says which fallbacks made a difference; those that the job would have had anyway are no news.
+std::string filled_warning(const std::vector<JobSetting>& settings, const std::vector<JobSetting>& fallbacks,
+                           const Job& job) {
+  const auto without = resolve_job(settings);
+  std::string filled;
+  for (const auto& [name, value] : fallbacks) {
+    const JobField* field = find_job_field(name);
+    if (names(settings, name) || field == nullptr) continue;
+    const std::string text = job_field_text(job, *field);
+    if (text != value || (without && job_field_text(*without, *field) == text)) continue;
+    filled += fmt::format("{}{} {}", filled.empty() ? "" : ", ", name, value);
+  }
+  return filled.empty() ? "" : "not in the job file and taken from the traces: " + filled;
+}
+
 /// A field's text as TOML and JSON spell it: quoted unless it is a number or a truth value.
 bool is_text_field(const JobField& field) {
   return !std::holds_alternative<int64_t Job::*>(field.member) &&
@@ -55,20 +91,24 @@ Result<std::vector<JobSetting>> settings_from_value(const ValueView& object) {
   return settings;
 }
 
-Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetting>& overrides) {
+Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetting>& overrides,
+                               const std::vector<JobSetting>& fallbacks) {
   const std::vector<JobSetting> settings = TRY(settings_from_value(file));
   JobFile result;
   std::vector<std::string> unknown;
-  auto job = resolve_job(settings, &unknown);
+  auto job = resolve_job(completed(settings, fallbacks), &unknown);
   if (!job) return file.error(job.error().message);
+  const std::string filled = filled_warning(settings, fallbacks, *job);
   result.job = overrides.empty() ? *job : TRY(change_job(*job, overrides));
   if (!unknown.empty()) result.warnings.push_back(unknown_warning(unknown));
+  if (!filled.empty()) result.warnings.push_back(filled);
   return result;
 }
 
-Result<JobFile> read_job_file(const std::string& path, const std::vector<JobSetting>& overrides) {
+Result<JobFile> read_job_file(const std::string& path, const std::vector<JobSetting>& overrides,
+                              const std::vector<JobSetting>& fallbacks) {
   const Value value = TRY(read_value_file(path));
-  return job_from_value(ValueView(value, path), overrides);
+  return job_from_value(ValueView(value, path), overrides, fallbacks);
 }
 
 std::string job_to_toml(const Job& job) {

@@ -20,9 +20,12 @@ struct JobFile {
 /// The settings of an object of scalars; an error names the key that holds something else.
 Result<std::vector<JobSetting>> settings_from_value(const ValueView& object);
 
-/// Settings of `file`, then of `overrides` on top, resolved together. Unknown keys of the file become a warning.
-Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetting>& overrides = {});
-Result<JobFile> read_job_file(const std::string& path, const std::vector<JobSetting>& overrides = {});
+/// Settings of `file`, then of `overrides` on top, resolved together. Unknown keys of the file become a warning. What
+/// the file leaves unset comes from `fallbacks`, each of which that makes a difference becomes a warning, too.
+Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetting>& overrides = {},
+                               const std::vector<JobSetting>& fallbacks = {});
+Result<JobFile> read_job_file(const std::string& path, const std::vector<JobSetting>& overrides = {},
+                              const std::vector<JobSetting>& fallbacks = {});
 
 /// The job as TOML text that reads back as the same job.
 std::string job_to_toml(const Job& job);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lumos/model/job_fields.h"
+
 namespace lumos {
 namespace {
 
@@ -111,6 +113,43 @@ TEST(Job, VocabularyIsPaddedToATensorParallelMultiple) {
   const auto job = resolve_job(small_model());
   EXPECT_EQ(padded_vocab_size(*job), 50304);
   EXPECT_EQ(padded_vocab_size(*change_job(*job, "tensor_model_parallel_size", "8")), 51200);
+}
+
+TEST(Job, EveryNumberHasARange) {
+  for (const JobField& field : job_fields()) {
+    const bool integer = std::holds_alternative<int64_t Job::*>(field.member);
+    if (!integer && !std::holds_alternative<double Job::*>(field.member)) continue;
+    std::vector<std::string> impossible = {"-1", "9e18", "1e30", "nan"};
+    if (!integer) impossible = {"-1", "-0.5", "nan", "inf"};
+    if (field.name.ends_with("dropout")) impossible.insert(impossible.end(), {"1", "2"});
+    for (const std::string& value : impossible) {
+      const auto job = resolve_job(with({{std::string(field.name), value}}));
+      ASSERT_FALSE(job) << field.name << " " << value;
+      EXPECT_EQ(job.error().kind, ErrorKind::kUsage);
+      EXPECT_NE(error_of(job).find(field.name), std::string::npos) << error_of(job);
+      const auto base = resolve_job(small_model());
+      EXPECT_FALSE(change_job(*base, field.name, value)) << field.name << " " << value;
+    }
+  }
+}
+
+TEST(Job, RecomputedLayersAreThoseOfAStage) {
+  const std::vector<JobSetting> full = {{"recompute_granularity", "full"}, {"pipeline_model_parallel_size", "2"}};
+  std::vector<JobSetting> more = full;
+  more.emplace_back("recompute_num_layers", "5");
+  EXPECT_NE(error_of(resolve_job(with(more))).find("recompute_num_layers 5"), std::string::npos);
+  more.back().second = "4";
+  const auto job = resolve_job(with(more));
+  ASSERT_TRUE(job) << error_of(job);
+  // What nobody named follows the stages.
+  EXPECT_EQ(change_job(*job, "pipeline_model_parallel_size", "4")->recompute_num_layers, 2);
+}
+
+TEST(Job, RanksAreOrderedByTheAxesOnceEach) {
+  for (const char* order : {"tp-dp-pp", "pp-dp-tp", "tp-cp-ep-dp-pp", "dp-tp-pp"})
+    EXPECT_TRUE(resolve_job(with({{"rank_order", order}}))) << order;
+  for (const char* order : {"tp-dp", "tp-dp-pp-tp", "tp-dp-pq", "tpdppp", "tp--dp-pp", "-tp-dp-pp"})
+    EXPECT_NE(error_of(resolve_job(with({{"rank_order", order}}))).find("rank_order"), std::string::npos) << order;
 }
 
 }  // namespace

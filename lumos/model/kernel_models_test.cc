@@ -59,6 +59,25 @@ TEST(Gemm, OddRowsAreSlowAndHalfAlignedOnesLessSo) {
   EXPECT_NEAR(aligned_us / odd_us, gpu.gemm_unaligned_fraction, 0.05);
 }
 
+TEST(Gemm, AnOddNumberOfRowsIsNotMisaligned) {
+  const Gpu gpu = test_cluster().gpu;
+  const GemmShape forward{4096, 8192, 4096}, input_gradient{4096, 4096, 8192};
+  const GemmShape weight_gradient{8192, 4096, 4096, 1, 2, true};
+  for (int64_t fewer : {1, 2, 3, 5}) {
+    for (GemmShape shape : {forward, input_gradient}) {
+      const double whole_us = gemm_us(shape, gpu);
+      shape.m -= fewer;
+      EXPECT_NEAR(gemm_us(shape, gpu), whole_us, 0.01 * whole_us);
+    }
+    GemmShape fewer_tokens = weight_gradient;
+    fewer_tokens.k -= fewer;
+    EXPECT_NEAR(gemm_us(fewer_tokens, gpu), gemm_us(weight_gradient, gpu), 0.01 * gemm_us(weight_gradient, gpu));
+    GemmShape odd_features = weight_gradient;
+    odd_features.m -= fewer;
+    EXPECT_GT(gemm_us(odd_features, gpu), 1.3 * gemm_us(weight_gradient, gpu));
+  }
+}
+
 TEST(Attention, CausalIsHalfAndBackwardIsTwoAndAHalfTimesTheFlops) {
   AttentionShape shape{1, 4096, 4096, 32, 32, 128};
   AttentionShape full = shape, backward = shape;

@@ -13,7 +13,6 @@ void add_usual_constants(Maker maker, Gpu& gpu) {
   gpu.attention_peak_fraction = maker == Maker::kNvidia ? 0.55 : 0.3;
   gpu.memory_peak_fraction = maker == Maker::kNvidia ? 0.85 : 0.8;
   gpu.kernel_floor_us = maker == Maker::kNvidia ? 5 : 7;
-  gpu.gemm_unaligned_fraction = 0.3;
   gpu.gemm_tile_start_us = 2.5;
 }
 

@@ -42,15 +42,15 @@ class WorkList {
  public:
   WorkList(const Job& job, const GroupShape& tensor_group) : job_(job), tensor_group_(tensor_group) {}
 
-  void gemm(std::string_view role, int64_t m, int64_t n, int64_t k, int64_t batch = 1) {
-    list_.push_back({role, GemmShape{m, n, k, batch, element_bytes(job_)}});
+  void gemm(std::string_view role, int64_t m, int64_t n, int64_t k, int64_t batch = 1, bool sums_rows = false) {
+    list_.push_back({role, GemmShape{m, n, k, batch, element_bytes(job_), sums_rows}});
   }
   /// y = x W^T backwards: the gradient of x, and of W added to what earlier micro-batches left. `sum_bytes` of the
   /// result of this rank's part are reduced between the two.
   void gemm_backward(std::string_view role, int64_t m, int64_t n, int64_t k, bool reduces_input) {
     gemm(role, m, k, n);
     if (reduces_input) reduce_hidden(role, job_.async_tensor_model_parallel_allreduce);
-    gemm(role, n, k, m);
+    gemm(role, n, k, m, 1, true);
     accumulate(role, static_cast<double>(n) * static_cast<double>(k));
   }
   /// Adds a weight's gradient to the main gradient. Fused into the product, it costs the wider accumulator only.

@@ -119,13 +119,13 @@ GemmShape gemm_shape(const Job& job, RoleOf role) {
   }
   switch (role.part) {
     case GemmPart::kForward:
-      return {tokens, out, in};
+      return {tokens, out, in, 1, element_bytes(job)};
     case GemmPart::kInputGradient:
-      return {tokens, in, out};
+      return {tokens, in, out, 1, element_bytes(job)};
     case GemmPart::kWeightGradient:
       break;
   }
-  return {out, in, tokens};
+  return {out, in, tokens, 1, element_bytes(job), true};
 }
 
 FittedKernels fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {

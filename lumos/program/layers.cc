@@ -5,6 +5,7 @@
 
 #include "lumos/program/passes.h"
 #include "lumos/program/period.h"
+#include "lumos/program/single_layer.h"
 
 namespace lumos {
 namespace {
@@ -52,6 +53,16 @@ class LayerFinder {
     return collective && table_.text(collective->group_desc).find("DATA_PARALLEL") != std::string_view::npos;
   }
 
+  std::vector<uint32_t> rows_of(const std::vector<uint32_t>& launches) const {
+    std::vector<uint32_t> rows;
+    rows.reserve(launches.size());
+    for (uint32_t launch : launches) rows.push_back(launches_[launch].gpu_row);
+    return rows;
+  }
+
+  bool is_first(const Pass& pass) const { return rank_.stage == 0 && pass.chunk <= 0; }
+  bool is_last(const Pass& pass) const { return rank_.stage + 1 == rank_.stages && pass.chunk + 1 >= rank_.chunks; }
+
   int16_t model_layer(const Pass& pass, uint32_t layer_of_chunk) const {
     const int before = (std::max<int>(pass.chunk, 0) * rank_.stages + rank_.stage) * rank_.layers_per_chunk;
     return static_cast<int16_t>(before + static_cast<int>(layer_of_chunk));
@@ -61,7 +72,7 @@ class LayerFinder {
     auto [it, fresh] = known_sequences_.try_emplace(tokens);
     if (fresh) {
       it->second = find_repetition(tokens, known_);
-      if (it->second.count < kFewestLayers && known_ != 1) it->second = {};
+      if (it->second.count < kFewestLayers) it->second = {};
       if (it->second.length < kFewestTokensPerLayer) it->second = {};
     }
     return it->second;
@@ -70,7 +81,10 @@ class LayerFinder {
   void label_forward(const Pass& pass) {
     std::vector<uint32_t> launch_of_token;
     const std::vector<uint32_t> sequence = tokens(pass, &launch_of_token);
-    const Repetition& found = repetition_of(sequence);
+    const std::vector<uint32_t> rows = rows_of(launch_of_token);
+    // What seems to repeat inside a single layer are its two halves.
+    const bool single = known_ > 0 ? known_ == 1 : count_attentions(table_, rows) == 1;
+    const Repetition found = single ? single_forward_layer(table_, rows, is_last(pass)) : repetition_of(sequence);
     if (found.count == 0) return;
     if (rank_.layers_per_chunk == 0) {
       rank_.layers_per_chunk = static_cast<int>(found.count);
@@ -106,6 +120,11 @@ class LayerFinder {
     if (numbered > 0) return;
     std::vector<uint32_t> launch_of_token;
     std::vector<uint32_t> sequence = tokens(pass, &launch_of_token);
+    if (rank_.layers_per_chunk == 1) {
+      const Repetition only = single_backward_layer(table_, rows_of(launch_of_token), is_first(pass), is_last(pass));
+      if (only.count > 0) label_range(pass, launch_of_token, only, true);
+      return;
+    }
     std::reverse(sequence.begin(), sequence.end());  // extra tokens that happen to match belong to the head
     Repetition found = repetition_of(sequence);
     if (found.count == 0) return;

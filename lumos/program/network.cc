@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+#include "lumos/model/optimizer.h"
+
 namespace lumos {
 namespace {
 
@@ -202,10 +204,10 @@ double expected_bytes(const Job& job, CommScope scope, CommKind kind) {
     case CommScope::kPipeline:
       return job.sequence_parallel ? activation / tensor : activation;
     case CommScope::kEmbedding:
-      return static_cast<double>(padded_vocab_size(job) * job.hidden_size) / tensor * (job.grad_reduce_in_fp32 ? 4 : 2);
+      return static_cast<double>(padded_vocab_size(job) * job.hidden_size) / tensor * gradient_bytes(job);
     case CommScope::kData: {
       const double bucket = static_cast<double>(std::max<int64_t>(job.ddp_bucket_size, 1 << 20));
-      return bucket * (kind == CommKind::kAllGather || !job.grad_reduce_in_fp32 ? 2 : 4);
+      return bucket * (kind == CommKind::kAllGather ? static_cast<double>(element_bytes(job)) : gradient_bytes(job));
     }
     case CommScope::kModel:
       break;

@@ -16,8 +16,8 @@ std::vector<uint32_t> pass_of_launches(const RecoveredRank& rank) {
   return owner;
 }
 
-/// The forward pass that each backward launch points at, or kNoIndex.
-std::vector<uint32_t> forward_pass_of_launches(const EventTable& table, const RecoveredRank& rank) {
+/// The forward launch that each backward launch points at, or kNoIndex.
+std::vector<uint32_t> forward_launch_of_launches(const EventTable& table, const RecoveredRank& rank) {
   const ForwardOps ops(table, rank.list);
   const std::vector<uint32_t> owner = pass_of_launches(rank);
   std::vector<uint32_t> forward(rank.list.launches.size(), kNoIndex);
@@ -34,15 +34,88 @@ std::vector<uint32_t> forward_pass_of_launches(const EventTable& table, const Re
         source = ops.forward_of(launch);
       }
       if (source == kNoIndex || owner[source] == kNoIndex) continue;
-      if (rank.passes[owner[source]].phase == Phase::kForward) forward[i] = owner[source];
+      if (rank.passes[owner[source]].phase == Phase::kForward) forward[i] = source;
     }
   }
   return forward;
 }
 
+/// Launches [begin, end) of a forward pass that one run of the autograd engine went back over.
+struct WentBack {
+  uint32_t first = 0;
+  uint32_t last = 0;
+};
+
+/// Runs of one step go over as many launches each, give or take: micro-batches are alike.
+bool are_alike(const std::vector<WentBack>& runs) {
+  uint32_t shortest = UINT32_MAX, longest = 0;
+  for (size_t r = 0; r < runs.size(); ++r) {
+    if (r > 0 && runs[r].first <= runs[r - 1].last) return false;
+    shortest = std::min(shortest, runs[r].last - runs[r].first);
+    longest = std::max(longest, runs[r].last - runs[r].first);
+  }
+  return longest <= 2 * shortest;
+}
+
+/// The engine goes back through a micro-batch from its end. Where it jumps forwards, past all it has seen, by more than
+/// half of what it has been over, another micro-batch begins. One run where that does not explain it.
+std::vector<WentBack> runs_of_engine(const std::vector<uint32_t>& sources) {
+  constexpr uint32_t kFewestLaunches = 8;  // a loss may jump about in less
+  std::vector<WentBack> runs;
+  for (uint32_t source : sources) {
+    const uint32_t over = runs.empty() ? 0 : runs.back().last - runs.back().first;
+    if (runs.empty() ||
+        (over >= kFewestLaunches && source > runs.back().last && source - runs.back().last > over / 2)) {
+      runs.push_back({source, source});
+    } else {
+      runs.back().first = std::min(runs.back().first, source);
+      runs.back().last = std::max(runs.back().last, source);
+    }
+  }
+  if (!are_alike(runs)) runs.resize(1);
+  return runs;
+}
+
+/// Where the second of two micro-batches begins, between what the engine went over of both: where its input is
+/// uploaded, else as far from the beginning of the first one as their ends are apart.
+uint32_t border_between(const EventTable& table, const RecoveredRank& rank, uint32_t begin, const WentBack& one,
+                        const WentBack& next) {
+  for (uint32_t i = one.last + 1; i <= next.first; ++i) {
+    const uint32_t row = rank.list.launches[i].gpu_row;
+    if (table.kind[row] == EventKind::kMemcpy && table.name_of(row).find("HtoD") != std::string_view::npos) return i;
+  }
+  return std::clamp(begin + next.last - one.last, one.last + 1, next.first);
+}
+
+/// Without a pipeline all forwards of a step may run in a row, before the first backward: nothing but their backwards
+/// tells them apart.
+void split_forwards(const EventTable& table, RecoveredRank& rank) {
+  const std::vector<uint32_t> forward = forward_launch_of_launches(table, rank);
+  const std::vector<uint32_t> owner = pass_of_launches(rank);
+  std::vector<std::vector<uint32_t>> sources(rank.passes.size());
+  for (uint32_t source : forward)
+    if (source != kNoIndex) sources[owner[source]].push_back(source);
+  std::vector<Pass> passes;
+  for (uint32_t p = 0; p < rank.passes.size(); ++p) {
+    passes.push_back(rank.passes[p]);
+    const std::vector<WentBack> runs = runs_of_engine(sources[p]);
+    for (size_t r = 1; r < runs.size(); ++r) {
+      const uint32_t border = border_between(table, rank, passes.back().begin, runs[r - 1], runs[r]);
+      Pass rest = passes.back();
+      passes.back().end = border;
+      rest.begin = border;
+      passes.push_back(rest);
+    }
+  }
+  rank.passes = std::move(passes);
+}
+
 /// Cuts backward passes where they turn to another forward pass, and notes which one each belongs to.
 void split_backwards(const EventTable& table, RecoveredRank& rank) {
-  const std::vector<uint32_t> forward = forward_pass_of_launches(table, rank);
+  const std::vector<uint32_t> owner = pass_of_launches(rank);
+  std::vector<uint32_t> forward = forward_launch_of_launches(table, rank);
+  for (uint32_t& source : forward)
+    if (source != kNoIndex) source = owner[source];
   std::vector<Pass> passes;
   std::vector<uint32_t> renumbered(rank.passes.size());
   for (uint32_t p = 0; p < rank.passes.size(); ++p) {
@@ -132,6 +205,7 @@ void infer_chunks(const ForwardOrder& order, RecoveredRank& rank, int& stages, i
 }  // namespace
 
 void number_passes(const EventTable& table, const RecoverHints& hints, RecoveredRank& rank) {
+  split_forwards(table, rank);
   split_backwards(table, rank);
   pair_the_rest(rank);
   const ForwardOrder order = order_forwards(rank);

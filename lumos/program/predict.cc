@@ -6,6 +6,7 @@
 
 #include "lumos/base/parallel.h"
 #include "lumos/program/forecast_table.h"
+#include "lumos/program/job_effects.h"
 #include "lumos/program/retime.h"
 #include "lumos/program/switches.h"
 #include "lumos/sim/simulate.h"
@@ -15,20 +16,6 @@ namespace {
 
 /// A program that was recovered right gives the measured step again within this share of it (docs/accuracy-program.md).
 constexpr double kUsualIdentityError = 0.02;
-
-/// Changes that are about how the program is built, not how large it is, and that no template can show yet.
-Status check_changes(const Job& base, const Job& target) {
-  auto same = [](std::string_view name, auto before, auto after) -> Status {
-    if (before == after) return {};
-    return fail(ErrorKind::kUsage,
-                "{} = {} instead of {}: the traced program has no such work to copy; trace a run that has it", name,
-                after, before);
-  };
-  TRY_STATUS(same("context_parallel_size", base.context_parallel_size, target.context_parallel_size));
-  TRY_STATUS(same("expert_model_parallel_size", base.expert_model_parallel_size, target.expert_model_parallel_size));
-  TRY_STATUS(same("use_flash_attn", base.use_flash_attn, target.use_flash_attn));
-  return same("swiglu", base.swiglu, target.swiglu);
-}
 
 double measured_step_ms(const Recovery& recovery) {
   double sum = 0;
@@ -207,7 +194,8 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds, options.look != nullptr));
   out.changed = summarise(figures);
   if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
-  out.warnings = warnings_of(out);
+  out.warnings = changes_without_effect(recovery.job, target);
+  for (std::string& warning : warnings_of(out)) out.warnings.push_back(std::move(warning));
   return out;
 }
 

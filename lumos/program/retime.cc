@@ -6,17 +6,19 @@
 
 #include "lumos/model/attention.h"
 #include "lumos/model/gemm.h"
+#include "lumos/model/optimizer.h"
 #include "lumos/model/parameters.h"
 #include "lumos/program/kernel_roles.h"
 
 namespace lumos {
 namespace {
 
-double layer_gemm_flops(const Job& job) {
+/// What the time of a layer's products grows with: FLOPs, and fp32 has half the rate of 16-bit numbers.
+double layer_gemm_work(const Job& job) {
   double flops = 0;
   for (KernelRole role : {KernelRole::kQkv, KernelRole::kProjection, KernelRole::kFc1, KernelRole::kFc2})
     flops += gemm_flops(gemm_shape(job, {role, GemmPart::kForward}));
-  return flops;
+  return flops * (element_bytes(job) >= 4 ? 2 : 1);
 }
 
 AttentionShape attention_shape(const Job& job) {
@@ -37,14 +39,16 @@ double attention_work(const Job& job, int64_t multiprocessors) {
   const double blocks =
       static_cast<double>(shape.batch * shape.heads * ((shape.query_length + kQueriesPerBlock - 1) / kQueriesPerBlock));
   const double waves = blocks / static_cast<double>(multiprocessors);
-  return attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
+  // Outside of fused kernels, attention is bound by the bytes of its scores.
+  const double bytes = job.use_flash_attn ? 1 : static_cast<double>(element_bytes(job));
+  return bytes * attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
 }
 
-double layer_flops(const Job& job) { return layer_gemm_flops(job) + attention_flops(attention_shape(job)); }
+double layer_flops(const Job& job) { return layer_gemm_work(job) + attention_flops(attention_shape(job)); }
 
 /// What the bytes of a memory-bound kernel are proportional to.
 double memory_size(const Job& job, KernelRole role) {
-  const auto tokens = static_cast<double>(job.micro_batch_size * job.seq_length);
+  const auto tokens = static_cast<double>(job.micro_batch_size * job.seq_length * element_bytes(job));
   const auto tensor = static_cast<double>(job.tensor_model_parallel_size);
   switch (role) {
     case KernelRole::kHidden:
@@ -57,11 +61,11 @@ double memory_size(const Job& job, KernelRole role) {
     case KernelRole::kVocabulary:
       return tokens * static_cast<double>(padded_vocab_size(job)) / tensor;
     case KernelRole::kWeights:
-      return static_cast<double>(layer_parameters(job));
+      return static_cast<double>(layer_parameters(job)) * gradient_bytes(job);
     case KernelRole::kEmbedding:
-      return static_cast<double>(word_embedding_parameters(job));
+      return static_cast<double>(word_embedding_parameters(job) * element_bytes(job));
     case KernelRole::kOptimizer:
-      return static_cast<double>(layer_parameters(job)) /
+      return static_cast<double>(layer_parameters(job)) * optimizer_bytes_per_parameter(job) /
              static_cast<double>(job.use_distributed_optimizer ? job.data_parallel_size : 1);
     default:
       return 1;
@@ -70,10 +74,10 @@ double memory_size(const Job& job, KernelRole role) {
 
 /// Bytes of a collective's buffer, relative.
 double communication_size(const Job& job, const Transfer& transfer) {
-  if (transfer.scope == CommScope::kData && transfer.kind != CommKind::kAllReduce)
-    return static_cast<double>(layer_parameters(job));
-  if (transfer.scope == CommScope::kData && transfer.bytes > (1 << 20))
-    return static_cast<double>(layer_parameters(job));
+  if (transfer.scope == CommScope::kData && transfer.kind == CommKind::kAllGather)
+    return static_cast<double>(layer_parameters(job) * element_bytes(job));
+  if (transfer.scope == CommScope::kData && (transfer.kind != CommKind::kAllReduce || transfer.bytes > (1 << 20)))
+    return static_cast<double>(layer_parameters(job)) * gradient_bytes(job);
   return expected_bytes(job, transfer.scope, transfer.kind);
 }
 
@@ -120,8 +124,8 @@ class Retimer {
         return static_cast<int64_t>(static_cast<double>(duration_ns) * gemm_us(after, gpu_) / gemm_us(before, gpu_));
       }
       case KernelRole::kOtherGemm:
-        return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_flops(target_) /
-                                    layer_gemm_flops(base_));
+        return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_work(target_) /
+                                    layer_gemm_work(base_));
       case KernelRole::kAttention:
         return above_floor(duration_ns, attention_work(target_, gpu_.sm_count) / attention_work(base_, gpu_.sm_count));
       default:

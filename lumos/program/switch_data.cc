@@ -46,22 +46,29 @@ Buckets buckets_of(const Job& job) {
 class DataEdits {
  public:
   DataEdits(SwitchedRank& rank, const Block& block, BlockEditor& editor)
-      : rank_(rank), job_(rank.recovery.job), block_(block), editor_(editor), buckets_(buckets_of(job_)) {}
+      : rank_(rank), job_(rank.recovery.job), block_(block), editor_(editor), buckets_(buckets_of(job_)) {
+    if (!rank.switches.buckets_change) return;
+    Job other = job_;
+    other.ddp_bucket_size = rank.target.ddp_bucket_size;
+    buckets_ = buckets_of(other);
+  }
 
   void run() {
     const Switches& switches = rank_.switches;
     for (uint32_t i = block_.launch_begin; i < block_.launch_end; ++i) {
       const bool reduces = reduces_gradients(rank_, i), gathers = gathers_parameters(rank_, i);
       if (reduces && switches.reduces_otherwise) rank_.convert(*rank_.transfer_of(i), reduction(rank_.target));
-      if (reduces && switches.reduce_before != switches.reduce_after) editor_.remove(i);
-      if (gathers && switches.gather_before != switches.gather_after) editor_.remove(i);
+      if (reduces && (switches.reduce_before != switches.reduce_after || switches.buckets_change)) editor_.remove(i);
+      if (gathers && (switches.gather_before != switches.gather_after || gathers_in_other_buckets())) editor_.remove(i);
+      if (switches.embedding_ends && sums_embedding_gradient(rank_, i)) editor_.remove(i);
     }
     const bool last = block_.label.microbatch + 1 == job_.num_microbatches;
-    if (switches.reduce_before != Moment::kEarly && switches.reduce_after == Moment::kEarly && last &&
-        is_backward_block(block_.role))
+    const bool newly_reduces = switches.reduce_before != Moment::kEarly || switches.buckets_change;
+    const bool newly_gathers = switches.gather_before != Moment::kEarly || gathers_in_other_buckets();
+    if (newly_reduces && switches.reduce_after == Moment::kEarly && last && is_backward_block(block_.role))
       reduce_here();
-    if (switches.gather_before != Moment::kEarly && switches.gather_after == Moment::kEarly &&
-        block_.label.microbatch == 0 && is_forward_block(block_.role))
+    if (newly_gathers && switches.gather_after == Moment::kEarly && block_.label.microbatch == 0 &&
+        is_forward_block(block_.role))
       gather_here();
   }
 
@@ -70,6 +77,11 @@ class DataEdits {
   }
 
  private:
+  /// Parameters that are gathered beside the passes come in the buckets of the gradients.
+  bool gathers_in_other_buckets() const {
+    return rank_.switches.buckets_change && rank_.switches.gather_before == Moment::kEarly;
+  }
+
   /// The layer's place in its chunk.
   int64_t layer() const { return block_.label.layer % layers_per_chunk(job_); }
 
@@ -157,6 +169,11 @@ bool gathers_parameters(const SwitchedRank& rank, uint32_t launch) {
   return transfer && transfer->scope == CommScope::kData && transfer->kind == CommKind::kAllGather;
 }
 
+bool sums_embedding_gradient(const SwitchedRank& rank, uint32_t launch) {
+  const Transfer* transfer = rank.transfer_of(launch);
+  return transfer && transfer->scope == CommScope::kEmbedding;
+}
+
 void edit_data(SwitchedRank& rank, const Block& block, BlockEditor& editor) { DataEdits(rank, block, editor).run(); }
 
 TailWork tail_work(SwitchedRank& rank, int16_t step) {
@@ -190,7 +207,8 @@ TailWork tail_work(SwitchedRank& rank, int16_t step) {
     const int64_t vectors = 6 * job.hidden_size * layers_per_chunk(job) * job.virtual_pipeline_model_parallel_size;
     tail.before_optimizer.push_back(fresh(CommScope::kTensor, CommKind::kAllReduce, vectors * bytes_per_gradient(job)));
   }
-  if (switches.pipeline_grows && !job.untie_embeddings_and_output_weights)
+  const bool holds_embedding = rank.stage == 0 || rank.stage + 1 == job.pipeline_model_parallel_size;
+  if (switches.embedding_begins && holds_embedding)
     tail.before_optimizer.push_back(
         fresh(CommScope::kEmbedding, CommKind::kAllReduce,
               static_cast<int64_t>(expected_bytes(job, CommScope::kEmbedding, CommKind::kAllReduce))));

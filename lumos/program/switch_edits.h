@@ -33,6 +33,9 @@ bool is_backward_block(BlockRole role);
 bool reduces_gradients(const SwitchedRank& rank, uint32_t launch);
 bool gathers_parameters(const SwitchedRank& rank, uint32_t launch);
 
+/// True for the sum of a tied embedding's gradient over the first and the last stage.
+bool sums_embedding_gradient(const SwitchedRank& rank, uint32_t launch);
+
 /// Sequence parallelism, and tensor parallelism where there was none.
 void edit_tensor(SwitchedRank& rank, const Block& block, BlockEditor& editor);
 

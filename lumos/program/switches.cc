@@ -19,6 +19,11 @@ Moment gather_moment(const Job& job) {
   return job.overlap_param_gather ? Moment::kEarly : Moment::kLate;
 }
 
+/// First and last stage hold the same matrix and sum its gradients.
+bool sums_embedding(const Job& job) {
+  return job.pipeline_model_parallel_size > 1 && !job.untie_embeddings_and_output_weights;
+}
+
 /// Applies the switches to one rank of a copied recovery.
 class RankSwitcher {
  public:
@@ -108,9 +113,9 @@ class RankSwitcher {
 }  // namespace
 
 bool Switches::any() const {
-  return tensor_grows || tensor_ends || pipeline_grows || sequence_on || sequence_off ||
-         reduce_before != reduce_after || gather_before != gather_after || reduces_otherwise ||
-         recompute_before != recompute_after;
+  return tensor_grows || tensor_ends || pipeline_grows || sequence_on || sequence_off || buckets_change ||
+         embedding_ends || embedding_begins || reduce_before != reduce_after || gather_before != gather_after ||
+         reduces_otherwise || recompute_before != recompute_after;
 }
 
 Switches switches_between(const Job& base, const Job& target) {
@@ -127,6 +132,10 @@ Switches switches_between(const Job& base, const Job& target) {
   out.gather_after = gather_moment(target);
   out.reduces_otherwise = out.reduce_before != Moment::kNever && out.reduce_after != Moment::kNever &&
                           base.use_distributed_optimizer != target.use_distributed_optimizer;
+  out.buckets_change = base.ddp_bucket_size != target.ddp_bucket_size && out.reduce_before == Moment::kEarly &&
+                       out.reduce_after == Moment::kEarly;
+  out.embedding_ends = sums_embedding(base) && !sums_embedding(target) && target.pipeline_model_parallel_size > 1;
+  out.embedding_begins = !sums_embedding(base) && sums_embedding(target);
   if (out.reduce_after == Moment::kNever) out.reduce_after = out.reduce_before;
   if (target.data_parallel_size == 1) out.gather_after = out.gather_before;
   out.recompute_before = base.recompute_granularity;

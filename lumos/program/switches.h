@@ -20,6 +20,9 @@ struct Switches {
   bool sequence_off = false;
   Moment reduce_before = Moment::kNever, reduce_after = Moment::kNever;
   Moment gather_before = Moment::kNever, gather_after = Moment::kNever;
+  bool buckets_change = false;     ///< of gradients and parameters that move beside the passes
+  bool embedding_ends = false;     ///< a tied embedding's gradient is summed over its two stages, and no more
+  bool embedding_begins = false;   ///< now, and not before
   bool reduces_otherwise = false;  ///< reduce-scatter instead of all-reduce, or back
   Recompute recompute_before = Recompute::kNone, recompute_after = Recompute::kNone;
 

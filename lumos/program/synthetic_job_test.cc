@@ -44,14 +44,14 @@ Job random_job() {
   const int64_t tp = one_of({1, 2, 4}), pp = one_of({1, 2, 4}), dp = one_of({1, 2, 4});
   const int64_t chunks = pp > 1 ? one_of({1, 1, 2}) : 1;
   const bool distributed = coin(), overlap = coin();
-  const std::string schedule = chunks > 1 ? "interleaved" : pp == 1 || coin() ? "1f1b" : "gpipe";
+  const std::string schedule = chunks > 1 ? "interleaved" : coin() ? "1f1b" : "gpipe";
   constexpr const char* kRecompute[] = {"null", "full", "selective"};
   return small_job({{"tensor_model_parallel_size", text(tp)},
                     {"pipeline_model_parallel_size", text(pp)},
                     {"data_parallel_size", text(dp)},
                     {"virtual_pipeline_model_parallel_size", text(chunks)},
                     {"pipeline_schedule", schedule},
-                    {"num_layers", text(pp * chunks * one_of({2, 3}))},
+                    {"num_layers", text(pp * chunks * one_of({1, 2, 3}))},
                     {"num_microbatches", text(pp * one_of({1, 2, 3}))},
                     {"micro_batch_size", text(one_of({1, 2}))},
                     {"ffn_hidden_size", text(one_of({1024, 2048}))},

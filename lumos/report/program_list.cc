@@ -75,7 +75,10 @@ std::string rank_text(const RankProgram& rank, const LoweredAgain& again) {
   out +=
       fmt::format("  replayed {:.3f} ms; recovered and lowered again {:.3f} ms\n", again.direct_ms, again.lowered_ms);
   if (again.other_step_pct)
-    out += fmt::format("  one step's blocks are {:.2f} % off the next step, at worst\n", *again.other_step_pct);
+    out += fmt::format(
+        "  one step's blocks are {:.2f} % off the next step, at worst; measured, their kernels are {:.2f} % apart and "
+        "the steps {:.2f} %\n",
+        *again.other_step_pct, again.other_step_kernels_pct, again.other_step_measured_pct);
   if (recovered.unplaced > 0) out += fmt::format("  {} launches could not be placed\n", recovered.unplaced);
   return out;
 }
@@ -86,11 +89,13 @@ void write_rank(JsonWriter& json, const RankProgram& rank, const LoweredAgain& a
   json.member("microbatches", recovered.microbatches).member("chunks", recovered.chunks);
   json.member("layers_per_chunk", recovered.layers_per_chunk).member("layer_match", recovered.layer_match);
   json.member("replayed_ms", again.direct_ms).member("lowered_ms", again.lowered_ms);
-  json.key("other_step_pct");
-  if (again.other_step_pct)
-    json.value(*again.other_step_pct);
-  else
-    json.null();
+  const auto of_pair = [&](std::string_view key, double pct) {
+    json.key(key);
+    again.other_step_pct ? json.value(pct) : json.null();
+  };
+  of_pair("other_step_pct", again.other_step_pct.value_or(0));
+  of_pair("other_step_kernels_pct", again.other_step_kernels_pct);
+  of_pair("other_step_measured_pct", again.other_step_measured_pct);
   json.member("unplaced", recovered.unplaced).key("templates").begin_array();
   for (const Template& one : templates_of(rank)) {
     json.begin_object().member("block", role_text(one.role)).member("times", one.count).member("kernels", one.kernels);
@@ -118,6 +123,23 @@ double span_ms(const ExecGraph& graph) {
   return static_cast<double>(end) / 1e6;
 }
 
+/// Milliseconds that the GPU tasks of some blocks take, each counted in full.
+double gpu_ms(const RankProgram& rank, const std::vector<uint32_t>& blocks) {
+  int64_t sum_ns = 0;
+  for (uint32_t b : blocks)
+    for (uint32_t t = rank.blocks[b].task_begin; t < rank.blocks[b].task_end; ++t)
+      if (is_gpu_task(rank.tasks[t].kind)) sum_ns += rank.tasks[t].duration_ns;
+  return static_cast<double>(sum_ns) / 1e6;
+}
+
+/// Length of a step as the trace has it.
+double measured_ms(const RankProgram& rank, int16_t step) {
+  const auto& starts = rank.recovered.step_start_ns;
+  return static_cast<double>(starts[static_cast<size_t>(step) + 1] - starts[static_cast<size_t>(step)]) / 1e6;
+}
+
+double apart_pct(double one, double other) { return other > 0 ? 100 * std::abs(one / other - 1) : 0; }
+
 }  // namespace
 
 LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32_t rank_index) {
@@ -142,6 +164,7 @@ LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32
   again.direct_ms = span_ms(direct);
   again.lowered_ms = span_ms(lowered(all));
   double before_ms = 0;
+  int16_t before_step = 0;
   const std::vector<uint32_t>* before = nullptr;
   for (auto& [step, blocks] : steps) {
     const ExecGraph graph = lowered(blocks);
@@ -149,10 +172,14 @@ LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32
     // Steps that do something else, or that the recording cut, are no repetition.
     const auto size = static_cast<double>(blocks.size());
     const bool alike = before && std::abs(static_cast<double>(before->size()) - size) <= 0.01 * size;
-    if (alike && own_ms > 0)
-      again.other_step_pct = std::max(again.other_step_pct.value_or(0), 100 * std::abs(before_ms / own_ms - 1));
+    if (alike && own_ms > 0 && apart_pct(before_ms, own_ms) >= again.other_step_pct.value_or(0)) {
+      again.other_step_pct = apart_pct(before_ms, own_ms);
+      again.other_step_kernels_pct = apart_pct(gpu_ms(rank, *before), gpu_ms(rank, blocks));
+      again.other_step_measured_pct = apart_pct(measured_ms(rank, before_step), measured_ms(rank, step));
+    }
     before = &blocks;
     before_ms = own_ms;
+    before_step = step;
   }
   return again;
 }

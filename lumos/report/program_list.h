@@ -16,6 +16,10 @@ struct LoweredAgain {
   double lowered_ms = 0;
   /// How far one whole step's blocks are from the step after it, worst pair, in percent; absent without two alike.
   std::optional<double> other_step_pct;
+  /// What the trace itself measured of that pair: how far the sums of their kernels' times are apart, and how far the
+  /// lengths of the steps. No template can be nearer than the steps are.
+  double other_step_kernels_pct = 0;
+  double other_step_measured_pct = 0;
 };
 
 LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32_t rank_index);

@@ -1,0 +1,248 @@
+#include "lumos/program/traced_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "lumos/model/job_fields.h"
+#include "lumos/program/rank_place.h"
+#include "lumos/program/recover.h"
+#include "lumos/program/single_layer.h"
+#include "lumos/program/traced_shapes.h"
+#include "lumos/trace/kernel_family.h"
+
+namespace lumos {
+namespace {
+
+/// Fewer elements are a norm, a flag or a loss, not gradients.
+constexpr int64_t kFewestGradients = 1 << 20;
+/// Layers that agree less with each other are a guess.
+constexpr double kSureMatch = 0.95;
+
+// How Megatron describes its groups; more may follow, such as _WITH_CP.
+constexpr std::string_view kTensorGroup = "TENSOR_MODEL_PARALLEL_GROUP";
+constexpr std::string_view kPipelineGroup = "PIPELINE_MODEL_PARALLEL_GROUP";
+constexpr std::string_view kDataGroup = "DATA_PARALLEL_GROUP";
+constexpr std::pair<std::string_view, std::string_view> kAxes[] = {
+    {kTensorGroup, "tp"}, {kDataGroup, "dp"}, {kPipelineGroup, "pp"}};
+
+class FactFinder {
+ public:
+  FactFinder(const EventTable& table, const std::vector<JobSetting>& given) : table_(table), given_(given) {}
+
+  std::vector<TracedFact> run() {
+    groups();
+    collectives();
+    passes();
+    shapes();
+    return std::move(facts_);
+  }
+
+ private:
+  template <class T>
+  void add(std::string_view field, const T& value, std::string evidence) {
+    facts_.push_back({field, fmt::format("{}", value), std::move(evidence)});
+  }
+
+  /// A size as the facts have it, else the job file, else 1.
+  int64_t size_of(std::string_view field) const {
+    for (const TracedFact& fact : facts_)
+      if (fact.field == field) return std::stoll(fact.value);
+    for (const auto& [name, text] : given_) {
+      Job job;
+      if (name == field && !text.empty() && text != "null" && set_job_field(job, *find_job_field(field), text))
+        return std::stoll(job_field_text(job, *find_job_field(field)));
+    }
+    return 1;
+  }
+
+  /// Megatron makes a group of every kind for each rank, and the trace lists those that this rank is a member of.
+  void groups() {
+    if (table_.info.world_size > 0)
+      add("world_size", table_.info.world_size, fmt::format("in distributedInfo of {}", table_.info.file));
+    group(kTensorGroup, "tensor_model_parallel_size");
+    group(kPipelineGroup, "pipeline_model_parallel_size");
+    group(kDataGroup, "data_parallel_size");
+    order_of_ranks();
+  }
+
+  void group(std::string_view kind, std::string_view field) {
+    int64_t size = 0;
+    for (const ProcessGroup& group : table_.info.groups) {
+      const bool member = group.ranks.empty() ||
+                          std::find(group.ranks.begin(), group.ranks.end(), table_.info.rank) != group.ranks.end();
+      // With and without context parallelism, a group may come twice: the larger counts.
+      if (member && group.description.starts_with(kind)) size = std::max<int64_t>(size, group.size);
+    }
+    if (size > 0) add(field, size, fmt::format("the size of its {}", kind));
+  }
+
+  /// The axes with more than one rank, by how far apart their neighbours are.
+  void order_of_ranks() {
+    std::map<int64_t, std::string_view> axes;
+    for (const ProcessGroup& group : table_.info.groups) {
+      if (group.ranks.size() < 2) continue;
+      for (const auto& [kind, axis] : kAxes)
+        if (group.description.starts_with(kind)) axes.emplace(group.ranks[1] - group.ranks[0], axis);
+    }
+    if (axes.size() < 2) return;
+    std::string order;
+    auto next = axes.begin();
+    for (const auto& [kind, axis] : kAxes) {
+      // An axis of one rank keeps Megatron's place; it is the same wherever it stands.
+      const bool present = std::any_of(axes.begin(), axes.end(), [&](const auto& one) { return one.second == axis; });
+      order += fmt::format("{}{}", order.empty() ? "" : "-", present ? (next++)->second : axis);
+    }
+    add("rank_order", order, "by the ranks of its groups");
+  }
+
+  void collectives() {
+    bool tensor_scatters = false, tensor_reduces = false, data_scatters = false, data_reduces = false;
+    for (const CollectiveDetail& detail : table_.collectives) {
+      const std::string_view kind = table_.text(detail.collective), group = table_.text(detail.group_desc);
+      const bool scatters = kind.find("reduce_scatter") != std::string_view::npos;
+      const bool reduces = kind.find("allreduce") != std::string_view::npos;
+      const bool large = detail.in_elements >= kFewestGradients;
+      if (group.starts_with(kTensorGroup)) {
+        tensor_scatters |= scatters;
+        tensor_reduces |= reduces;
+      } else if (group.starts_with(kDataGroup)) {
+        data_scatters |= scatters;
+        data_reduces |= reduces && large;
+      }
+    }
+    if (tensor_scatters || tensor_reduces)
+      add("sequence_parallel", tensor_scatters,
+          tensor_scatters ? "which reduce and scatter over tensor-parallel ranks"
+                          : "which all-reduce over tensor-parallel ranks and never scatter");
+    if (data_scatters || data_reduces)
+      add("use_distributed_optimizer", data_scatters,
+          data_scatters ? "which reduce and scatter gradients over replicas"
+                        : "which all-reduce gradients over replicas");
+  }
+
+  void passes() {
+    const RecoveredRank found = recover(table_, hints_from_groups(table_));
+    const auto has = [&](Phase phase) {
+      return std::any_of(found.passes.begin(), found.passes.end(),
+                         [&](const Pass& pass) { return pass.phase == phase && pass.step >= 0; });
+    };
+    const bool trains = has(Phase::kForward) && has(Phase::kBackward);
+    if (!trains) return layers(found);
+    // Only numbers that autograd gave both ways tell which forward a backward belongs to.
+    const bool numbered = std::any_of(found.list.numbered.begin(), found.list.numbered.end(),
+                                      [](const NumberedOp& op) { return op.is_backward; });
+    constexpr std::string_view kChunks = "virtual_pipeline_model_parallel_size";
+    if (has(Phase::kP2p) && numbered) add(kChunks, found.chunks, "by the order of its backward passes");
+    const int64_t forwards = int64_t{found.microbatches} * found.chunks, chunks = size_of(kChunks);
+    if (forwards > 0 && forwards % chunks == 0)
+      add("num_microbatches", forwards / chunks, "the forward passes of a step");
+    layers(found);
+    recomputation(found);
+  }
+
+  /// Full recomputation runs the norms again, too.
+  void recomputation(const RecoveredRank& found) {
+    bool again = false, norms_again = false;
+    for (size_t i = 0; i < found.labels.size(); ++i) {
+      if (found.labels[i].phase != Phase::kRecompute) continue;
+      again = true;
+      norms_again |= row_family(table_, found.list.launches[i].gpu_row) == KernelFamily::kNorm;
+    }
+    if (!again)
+      add("recompute_granularity", "none", "for no backward pass runs kernels of the forward again");
+    else
+      add("recompute_granularity", norms_again ? "full" : "selective",
+          norms_again ? "for backward passes run whole layers of the forward again"
+                      : "for backward passes run kernels of the forward again, but no norm");
+  }
+
+  /// Layers that repeat, where the kernels of attention count the same.
+  void layers(const RecoveredRank& found) {
+    if (found.layers_per_chunk <= 0 || found.layer_match < kSureMatch) return;
+    for (const Pass& pass : found.passes) {
+      if (pass.phase != Phase::kForward || pass.step < 0) continue;
+      std::vector<uint32_t> rows;
+      for (uint32_t i = pass.begin; i < pass.end; ++i) rows.push_back(found.list.launches[i].gpu_row);
+      if (count_attentions(table_, rows) != static_cast<uint32_t>(found.layers_per_chunk)) return;
+    }
+    const int64_t pieces =
+        size_of("pipeline_model_parallel_size") * std::max<int64_t>(size_of("virtual_pipeline_model_parallel_size"), 1);
+    add("num_layers", found.layers_per_chunk * pieces,
+        fmt::format("{} in every forward pass{}", found.layers_per_chunk,
+                    pieces > 1 ? fmt::format(", {} pieces of the model", pieces) : ""));
+  }
+
+  void shapes() {
+    const TracedShapes found = traced_shapes(table_);
+    const int64_t tensor = size_of("tensor_model_parallel_size");
+    if (!found.dtype.empty()) add("params_dtype", found.dtype, "the type that its matrix products take");
+    if (found.hidden > 0)
+      add("hidden_size", found.hidden, fmt::format("the width of its embedding, {}", found.embedding));
+    if (found.sequence > 0) {
+      add("seq_length", found.sequence, fmt::format("the tokens of a sample in {}", found.embedding));
+      add("micro_batch_size", found.samples, fmt::format("the samples in {}", found.embedding));
+    }
+    if (found.vocabulary > 0) add("vocab_size", found.vocabulary * tensor, fmt::format("by {}", found.embedding));
+    if (found.head_size > 0) add("kv_channels", found.head_size, fmt::format("by {}", found.attention));
+    if (found.heads > 0)
+      add("num_attention_heads", found.heads * tensor,
+          fmt::format("by {} on each of {} ranks", found.attention, tensor));
+    if (found.ffn > 0) add("ffn_hidden_size", found.ffn * tensor, "by the products that give its hidden state");
+  }
+
+  const EventTable& table_;
+  const std::vector<JobSetting>& given_;
+  std::vector<TracedFact> facts_;
+};
+
+/// Whether a job agrees with a fact.
+bool agrees(const Job& job, const TracedFact& fact) {
+  const JobField& field = *find_job_field(fact.field);
+  if (fact.field == "vocab_size") {
+    const int64_t rows = std::stoll(fact.value), tensor = job.tensor_model_parallel_size;
+    // Padded or not; each rank may also hold all of it.
+    for (int64_t whole : {padded_vocab_size(job), job.vocab_size, job.vocab_size / tensor * tensor})
+      if (rows == whole || rows == whole * tensor) return true;
+    return false;
+  }
+  if (fact.field == "rank_order") {
+    Job as_traced = job;
+    as_traced.rank_order = fact.value;
+    const auto same = [&](Axis axis, int64_t size) {
+      return size == 1 || stride_of(job, axis) == stride_of(as_traced, axis);
+    };
+    return same(Axis::kTensor, job.tensor_model_parallel_size) && same(Axis::kData, job.data_parallel_size) &&
+           same(Axis::kPipeline, job.pipeline_model_parallel_size);
+  }
+  Job as_traced = job;
+  if (!set_job_field(as_traced, field, fact.value)) return true;
+  return job_field_text(as_traced, field) == job_field_text(job, field);
+}
+
+/// A replica of its own has nothing to scatter to, one part of a tensor nothing to be parallel to.
+bool matters(const Job& job, const TracedFact& fact) {
+  if (fact.field == "use_distributed_optimizer") return job.data_parallel_size > 1;
+  if (fact.field == "sequence_parallel") return job.tensor_model_parallel_size > 1;
+  return true;
+}
+
+}  // namespace
+
+std::vector<TracedFact> traced_facts(const EventTable& table, const std::vector<JobSetting>& given) {
+  return FactFinder(table, given).run();
+}
+
+Status check_facts(const Job& job, const std::vector<TracedFact>& facts, std::string_view job_file) {
+  for (const TracedFact& fact : facts) {
+    if (!matters(job, fact) || agrees(job, fact)) continue;
+    const std::string said = job_field_text(job, *find_job_field(fact.field));
+    return fail(ErrorKind::kUsage, "{}: {} is {}, but the traces say {} ({}); correct the job file", job_file,
+                fact.field, said.empty() ? "none" : said, fact.value, fact.evidence);
+  }
+  return {};
+}
+
+}  // namespace lumos
