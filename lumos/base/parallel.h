@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <stop_token>
 
 namespace lumos {
 
@@ -10,7 +11,8 @@ namespace lumos {
 int default_threads();
 
 /// Runs body(i) for i in [0, count) on up to `threads` workers (0: default_threads()). Items are handed out one by
-/// one in increasing order; the call returns when all are done. The body must not throw.
-void parallel_for(size_t count, int threads, const std::function<void(size_t)>& body);
+/// one in increasing order; the call returns when all are done. The body must not throw. Once `stop` is asked for,
+/// items that have not begun are left out: whoever asked throws the answer away.
+void parallel_for(size_t count, int threads, const std::function<void(size_t)>& body, const std::stop_token& stop = {});
 
 }  // namespace lumos

@@ -23,7 +23,9 @@ Status run(const GainsArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   GainsOptions options;
   options.threads = static_cast<int>(arguments.read.threads);
+  options.stop = console.stop;
   const GainsResult result = gains_result(job, options);
+  if (console.stop.stop_requested()) return fail_interrupted();
   const size_t limit = arguments.all ? std::numeric_limits<size_t>::max() : kTextRows;
   console.print(arguments.json ? gains_json(result) + "\n" : gains_text(result, limit));
   return {};

@@ -137,8 +137,9 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   ForecastOptions options;
   options.seeds = kSeeds;
   options.threads = static_cast<int>(arguments.read.threads);
-  auto recovery =
-      std::make_shared<const Recovery>(TRY(recover_tables(std::move(set.tables), file.job, network, options.threads)));
+  options.stop = console.stop;
+  auto recovery = std::make_shared<const Recovery>(
+      TRY(recover_tables(std::move(set.tables), file.job, network, options.threads, console.stop)));
   const JobForecast unchanged = TRY(forecast(*recovery, file.job, options));
   SearchQuestion question;
   question.anchor = TRY(make_anchor(*recovery, cluster, unchanged.unchanged.mean.step_ms));

@@ -13,8 +13,10 @@ namespace lumos {
 /// What the traces say about the job must agree with its file. Errors: kUsage.
 Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file);
 
-/// Builds the graphs, one rank each, and recovers the program. `network` is for tiers that no trace shows.
-Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads);
+/// Builds the graphs, one rank each, and recovers the program. `network` is for tiers that no trace shows. Errors:
+/// those of recover_job; kInterrupted once `stop` is asked for.
+Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads,
+                                const std::stop_token& stop);
 
 /// The name of the cluster file that comes with Lumos for a traced GPU, such as dgx-h100; "" for one we do not know.
 std::string cluster_of_device(const std::string& device);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct ForecastOptions {
   bool interference = true;  ///< kernels and transfers slow each other down where they overlap in the changed run
   bool tables = false;       ///< also give one run of the changed job as tables
   bool variability = true;   ///< false: waiting for the slowest member does not change with the number of members
+  std::stop_token stop;      ///< once asked for, the forecast ends with kInterrupted after the runs under way
   /// Shown every simulation that the prediction of the changed job averages over, by the number of its seed from 0.
   /// Called from several threads at once.
   std::function<void(size_t, const ForecastRun&)> look;
