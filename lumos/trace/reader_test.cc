@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <random>
+#include <stop_token>
+#include <thread>
 
 #include "lumos/base/test_data.h"
 #include "lumos/trace/byte_source.h"
