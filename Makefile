@@ -74,9 +74,8 @@ check:
 
 # The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize:
-	@scripts/install-deps test
-	@cmake -S . -B build-sanitize -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DLUMOS_SANITIZE=address,undefined >/dev/null
-	@ninja -C build-sanitize
+	@scripts/install-deps fuzz
+	@scripts/build-sanitized
 	@scripts/run-tests build-sanitize
 
 # Every fuzz target for FUZZ_SECONDS, with sanitizers; needs clang.
@@ -97,4 +96,4 @@ golden: build
 	@scripts/golden --update --lumos $(BUILD)/lumos tests/golden/*.session
 
 clean:
-	rm -rf build build-bench build-python build-dist build-fuzz build-sanitize dist
+	rm -rf build build-bench build-python build-dist build-sanitize dist

@@ -163,18 +163,14 @@ Columns events_of(const LoadedJob& job, const std::vector<int64_t>& ranks) {
 }
 
 Pair predict_with(const LoadedJob& job, const ChangeArguments& changes, const std::string& jitter, int64_t samples,
-                  int64_t seed) {
-  return pair_of(long_call("simulating", [job, request = PredictRequest{changes, jitter, samples, seed}](Console&) {
-    return predict(job, request);
-  }));
+                  int64_t seed, const std::string& out) {
+  return pair_of(long_call("simulating", [job, request = PredictRequest{changes, jitter, samples, seed, out}](
+                                             Console& console) { return predict(job, request, console); }));
 }
 
-Pair predict_job_with(const LoadedJob& job, const std::string& file, const std::vector<std::string>& settings,
-                      int64_t seeds, bool plain) {
-  return pair_of(
-      long_call("recovering and predicting", [job, change = JobChange{file, settings, seeds, plain}](Console& console) {
-        return predict_configuration(job, change, console);
-      }));
+Pair predict_job_with(const LoadedJob& job, const JobChange& change) {
+  return pair_of(long_call("recovering and predicting",
+                           [job, change](Console& console) { return predict_configuration(job, change, console); }));
 }
 
 void bind_changes(nb::module_& module) {
@@ -187,9 +183,23 @@ void bind_changes(nb::module_& module) {
       .def_rw("overlap", &ChangeArguments::overlap)
       .def_rw("bandwidth", &ChangeArguments::bandwidth)
       .def_rw("latency", &ChangeArguments::latency)
+      .def_rw("scale_batch", &ChangeArguments::scale_batch)
+      .def_rw("cluster", &ChangeArguments::cluster)
+      .def_rw("kernel_times", &ChangeArguments::kernel_times)
+      .def_rw("from_cluster", &ChangeArguments::from_cluster)
+      .def_rw("batch_size", &ChangeArguments::batch_size)
       .def_rw("no_launch_overhead", &ChangeArguments::no_launch_overhead)
       .def_rw("gpus_per_node", &ChangeArguments::gpus_per_node)
       .def_rw("file", &ChangeArguments::file);
+  nb::class_<JobChange>(module, "JobChange", "What `lumos predict --job` changes of a job, by its options' names.")
+      .def(nb::init<>())
+      .def_rw("job", &JobChange::job_file)
+      .def_rw("settings", &JobChange::settings)
+      .def_rw("seeds", &JobChange::seeds)
+      .def_rw("plain", &JobChange::plain)
+      .def_rw("out", &JobChange::out)
+      .def_rw("ignore", &JobChange::ignore)
+      .def_rw("cluster", &JobChange::cluster);
 }
 
 void bind_job(nb::module_& module) {
@@ -217,11 +227,26 @@ void bind_job(nb::module_& module) {
       .def("events", events_of, nb::arg("ranks"))
       .def("inspect", [](const LoadedJob& job) { return answer_of("inspecting", [job] { return inspect(job); }); })
       .def("link", [](const LoadedJob& job) { return answer_of("summing up", [job] { return link_answer(job); }); })
-      .def("gains", [](const LoadedJob& job) { return answer_of("trying what gains", [job] { return gains(job); }); })
+      .def(
+          "gains",
+          [](const LoadedJob& job, bool all) {
+            return pair_of(
+                long_call("trying what gains", [job, all](Console& console) { return gains(job, all, console); }));
+          },
+          nb::arg("all"))
+      .def(
+          "validate",
+          [](const LoadedJob& job, const std::string& prediction, const std::string& label, bool all) {
+            return pair_of(long_call("comparing", [job, prediction, label, all](Console&) {
+              return validate(job, prediction, label, all);
+            }));
+          },
+          nb::arg("prediction"), nb::arg("label"), nb::arg("all"))
       .def("stragglers",
            [](const LoadedJob& job) { return answer_of("looking for stragglers", [job] { return stragglers(job); }); })
-      .def("predict", predict_with, nb::arg("changes"), nb::arg("jitter"), nb::arg("samples"), nb::arg("seed"))
-      .def("predict_job", predict_job_with, nb::arg("job"), nb::arg("settings"), nb::arg("seeds"), nb::arg("plain"))
+      .def("predict", predict_with, nb::arg("changes"), nb::arg("jitter"), nb::arg("samples"), nb::arg("seed"),
+           nb::arg("out"))
+      .def("predict_job", predict_job_with, nb::arg("change"))
       .def(
           "replay",
           [](const LoadedJob& job, const std::string& steps, bool keep) {
@@ -258,12 +283,12 @@ void bind_timeline(nb::module_& module) {
            })
       .def(
           "critical_path",
-          [](const ReplayedJob& timeline, int64_t rank, int64_t step, bool measured) {
-            return pair_of(long_call("walking the critical path", [timeline, rank, step, measured](Console&) {
-              return critical_path(timeline, rank, step, measured);
-            }));
+          [](const ReplayedJob& timeline, int64_t rank, int64_t step, bool measured, const std::string& overlay) {
+            const PathRequest request{rank, step, measured, overlay};
+            return pair_of(long_call("walking the critical path",
+                                     [timeline, request](Console&) { return critical_path(timeline, request); }));
           },
-          nb::arg("rank"), nb::arg("step"), nb::arg("measured"))
+          nb::arg("rank"), nb::arg("step"), nb::arg("measured"), nb::arg("overlay"))
       .def(
           "report",
           [](const ReplayedJob& timeline, int64_t rank, int64_t step, const std::string& against, bool gains) {
@@ -298,6 +323,18 @@ std::string run_command(const std::vector<std::string>& words) {
                    });
 }
 
+using CommandOptions = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+/// Every command with the names of its options, as --help lists them.
+CommandOptions command_options() {
+  CommandOptions all;
+  for (const Command& command : make_commands()) {
+    all.emplace_back(command.name, std::vector<std::string>{});
+    for (const Option& option : command.options) all.back().second.push_back(option.name);
+  }
+  return all;
+}
+
 }  // namespace
 
 }  // namespace lumos
@@ -314,6 +351,7 @@ NB_MODULE(_lumos, module) {
   module.def("load", load_paths, nb::arg("paths"), nb::arg("strict"), nb::arg("rank_regex"), nb::arg("threads"),
              nb::arg("inter_stream"));
   module.def("run_command", run_command, nb::arg("words"), "What the command of these words prints.");
+  module.def("command_options", command_options, "Every command with the names of its options.");
   module.def(
       "job_fields",
       [] {

@@ -5,6 +5,7 @@
 
 #include "lumos/base/parallel.h"
 #include "lumos/cli/compare_with.h"
+#include "lumos/cli/critical_path.h"
 #include "lumos/cli/find_step.h"
 #include "lumos/cli/predict_changes.h"
 #include "lumos/cli/step_range.h"
@@ -16,6 +17,7 @@
 #include "lumos/report/path_table.h"
 #include "lumos/report/replay_render.h"
 #include "lumos/report/stragglers.h"
+#include "lumos/report/validation.h"
 #include "lumos/sim/keep_residuals.h"
 #include "lumos/sim/simulate.h"
 
@@ -23,7 +25,11 @@ namespace lumos {
 
 namespace {
 
-constexpr size_t kTextRows = 25;  // a screen, as the commands have it
+// A screen, as the commands have it.
+constexpr size_t kTextRows = 25;
+constexpr size_t kValidationRows = 12;  // of each of its four tables
+
+size_t rows_of_text(bool all, size_t rows) { return all ? std::numeric_limits<size_t>::max() : rows; }
 
 }  // namespace
 
@@ -75,11 +81,13 @@ Answer link_answer(const LoadedJob& loaded) {
   return {link_json(report), link_text(report)};
 }
 
-Answer gains(const LoadedJob& loaded) {
+Result<Answer> gains(const LoadedJob& loaded, bool all, Console& console) {
   GainsOptions options;
   options.threads = loaded.threads();
+  options.stop = console.stop;
   const GainsResult result = gains_result(*loaded.job, options);
-  return {gains_json(result), gains_text(result, kTextRows)};
+  if (console.stop.stop_requested()) return fail_interrupted();
+  return Answer{gains_json(result), gains_text(result, rows_of_text(all, kTextRows))};
 }
 
 Answer stragglers(const LoadedJob& loaded) {
@@ -87,16 +95,27 @@ Answer stragglers(const LoadedJob& loaded) {
   return {stragglers_json(found), stragglers_text(found)};
 }
 
-Result<Answer> predict(const LoadedJob& loaded, const PredictRequest& request) {
+Result<Answer> validate(const LoadedJob& loaded, const std::string& prediction, const std::string& label, bool all) {
+  const Validation result = validate(TRY(read_prediction(prediction, label)), *loaded.job, loaded.threads());
+  return Answer{validation_json(result), validation_text(result, rows_of_text(all, kValidationRows))};
+}
+
+Result<Answer> predict(const LoadedJob& loaded, const PredictRequest& request, Console& console) {
   const ChangeList changes = TRY(change_list(request.changes));
   JitterArguments jitter;
   jitter.samples = request.samples;
   jitter.seed = request.seed;
   jitter.threads = loaded.read.threads;
   TRY_STATUS(set_jitter(jitter, request.jitter));
-  const PredictOptions options = TRY(predict_options(jitter));
+  PredictOptions options = TRY(predict_options(jitter));
+  options.stop = console.stop;
   TRY_STATUS(check_something_changes(changes, options));
+  if (!request.out.empty()) {
+    const ScaledGraph changed = TRY(apply_changes(*loaded.job, changes));
+    TRY(write_predicted_trace(loaded.graph(), changed.graph, request.out));
+  }
   const PredictResult result = TRY(predict_changes(*loaded.job, changes, options));
+  if (console.stop.stop_requested()) return fail_interrupted();
   return Answer{predict_json(result), predict_text(result)};
 }
 
@@ -105,12 +124,13 @@ Result<Answer> predict_configuration(const LoadedJob& loaded, const JobChange& c
   return Answer{predict_json(result), predict_text(result)};
 }
 
-Result<Answer> critical_path(const ReplayedJob& timeline, int64_t rank, int64_t step, bool measured) {
+Result<Answer> critical_path(const ReplayedJob& timeline, const PathRequest& request) {
   const ExecGraph& graph = *timeline.replayed.graph;
-  const uint32_t rank_index = TRY(find_rank(graph, rank));
-  const Step& chosen = graph.ranks[rank_index].steps[TRY(find_step(graph, rank_index, step))];
-  const CriticalPath path = measured ? critical_path(graph, measured_timeline(graph), rank_index, chosen)
-                                     : critical_path(graph, *timeline.replayed.timeline, rank_index, chosen);
+  const uint32_t rank_index = TRY(find_rank(graph, request.rank));
+  const Step& chosen = graph.ranks[rank_index].steps[TRY(find_step(graph, rank_index, request.step))];
+  const CriticalPath path = request.measured ? critical_path(graph, measured_timeline(graph), rank_index, chosen)
+                                             : critical_path(graph, *timeline.replayed.timeline, rank_index, chosen);
+  if (!request.overlay.empty()) TRY_STATUS(write_overlay(graph, rank_index, chosen, path, request.overlay));
   return Answer{critical_path_json(graph, rank_index, chosen, path),
                 critical_path_text(graph, rank_index, chosen, path, kTextRows)};
 }
@@ -126,7 +146,9 @@ Result<std::string> report(const ReplayedJob& timeline, int64_t rank, int64_t st
   if (with_gains) {
     GainsOptions options;
     options.threads = timeline.loaded.threads();
+    options.stop = console.stop;
     input.gains = gains_result(*timeline.loaded.job, options);
+    if (console.stop.stop_requested()) return fail_interrupted();
   }
   return report_page(input);
 }

@@ -40,11 +40,13 @@ struct ReplayedJob {
   std::shared_ptr<const ReplayResult> result;
 };
 
+/// What `lumos predict` is asked without a job file.
 struct PredictRequest {
   ChangeArguments changes;
   std::string jitter;  ///< as --jitter takes it; empty: none
   int64_t samples = 100;
   int64_t seed = 1;
+  std::string out;  ///< as --out takes it; empty: no trace is written
 };
 
 Result<LoadedJob> load(ReadArguments read, bool inter_stream, Console& console);
@@ -53,14 +55,24 @@ Answer replay_answer(const ReplayedJob& timeline);
 
 Answer inspect(const LoadedJob& loaded);
 Answer link_answer(const LoadedJob& loaded);
-Answer gains(const LoadedJob& loaded);
+/// `all` is what --all does: the text has every row.
+Result<Answer> gains(const LoadedJob& loaded, bool all, Console& console);
 Answer stragglers(const LoadedJob& loaded);
-Result<Answer> predict(const LoadedJob& loaded, const PredictRequest& request);
+/// `prediction` is what a command printed with --json, `label` stands for it in messages.
+Result<Answer> validate(const LoadedJob& loaded, const std::string& prediction, const std::string& label, bool all);
+Result<Answer> predict(const LoadedJob& loaded, const PredictRequest& request, Console& console);
 /// Reads the traces again: a program is recovered from ranks that are not linked.
 Result<Answer> predict_configuration(const LoadedJob& loaded, const JobChange& change, Console& console);
 
-/// `measured` walks the recorded run. rank and step as the command takes them, -1 for its defaults.
-Result<Answer> critical_path(const ReplayedJob& timeline, int64_t rank, int64_t step, bool measured);
+/// What `lumos critical-path` is asked; rank and step -1 for its defaults.
+struct PathRequest {
+  int64_t rank = -1;
+  int64_t step = -1;
+  bool measured = false;  ///< walk the recorded run
+  std::string overlay;    ///< as --overlay takes it; empty: no trace is written
+};
+
+Result<Answer> critical_path(const ReplayedJob& timeline, const PathRequest& request);
 /// The HTML report; `against` is a path as `--against` takes it, or empty. Gains take longest.
 Result<std::string> report(const ReplayedJob& timeline, int64_t rank, int64_t step, const std::string& against,
                            bool with_gains, Console& console);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs the Slurm recipes of docs/cluster.md on a real Slurm of one node, which it starts and stops: the array with its joining
-job, and srun. Both must find what one process finds. usage: tests/slurm_cluster.py LUMOS LUMOS_MPI
+job, srun, and lumos-mpi under srun. All must find what one process finds. usage: tests/slurm_cluster.py LUMOS
+lumos-mpi is the program beside it; without one, which is a build without MPI, its recipe is left out with a word.
 Exits with 77 and a word where Slurm is missing or cannot be started by this user."""
 
 import json
@@ -19,7 +20,7 @@ DAEMONS = ("munged", "slurmctld", "slurmd")
 # The recipes as they are written, but for a search and processors that one small node has.
 SMALLER = (("--job gpt3-175b", "--job gpt3-15b"), ("--gpus 512", "--gpus 64"), ("global_batch_size=1536", "global_batch_size=256"),
            ("--cpus-per-task=4", "--cpus-per-task=1"), ("--threads 4", "--threads 1"), ("--ntasks=8", "--ntasks=2"),
-           ("--ntasks=9", "--ntasks=2"))
+           ("--ntasks=9", "--ntasks=2"), ("--ntasks=5", "--ntasks=2"))
 PATIENCE_S = 240
 
 
@@ -151,6 +152,26 @@ def step(slurm, blocks, folder, environment):
     return folder / "joined.jsonl"
 
 
+def mpi_search(slurm, blocks, folder, environment):
+    """lumos-mpi under srun, by the plugin that the recipe names."""
+    (recipe,) = [line for line in blocks["MPI"][0].splitlines() if line.startswith("srun")]
+    slurm.call("bash", "-ec", f"{recipe} --results results.jsonl", folder=folder, environment=environment)
+    assert [path.name for path in folder.iterdir()] == ["results.jsonl"]
+    return folder / "results.jsonl"
+
+
+def mpi_link(slurm, blocks, folder, environment):
+    """Two ranks link what one process links, to the byte."""
+    (recipe,) = [line for line in blocks["Estimates and links"][0].splitlines() if line.startswith("srun")]
+    slurm.call("lumos", "synth", "--job", "demo", "--cluster", "dgx-h100", "--ranks", "all", "--steps", "1", "--out", "traces",
+               folder=folder, environment=environment)
+    said = [slurm.call("lumos", "link", "traces", "--out", "alone.lumos", folder=folder, environment=environment),
+            slurm.call("bash", "-ec", recipe, folder=folder, environment=environment)]
+    graphs = [(folder / name).read_bytes() for name in ("alone.lumos", "job.lumos")]
+    assert graphs[0] == graphs[1] and said[0] == said[1], "lumos-mpi link"
+    print(f"mpi_link: {len(graphs[0])} bytes, the same as by one process")
+
+
 def main():
     missing = [name for name in (*DAEMONS, "srun", "sbatch") if shutil.which(name) is None]
     if missing or os.geteuid() != 0:
@@ -160,20 +181,29 @@ def main():
     search = ["search", "--job", "gpt3-15b", "--cluster", "dgx-h100", "--gpus", "64", "--set", "global_batch_size=256"]
     with tempfile.TemporaryDirectory(prefix="lumos-slurm-") as name, Slurm(name) as slurm:
         environment = {"PATH": f"{lumos.parent}:{os.environ['PATH']}"}
-        folders = [pathlib.Path(name) / kind for kind in ("one", "array", "srun")]
+        with_mpi = (lumos.parent / "lumos-mpi").exists()
+        runs = [array, step] + [mpi_search] * with_mpi
+        folders = [pathlib.Path(name) / kind for kind in ("one", "link", *(run.__name__ for run in runs))]
         for folder in folders:
             folder.mkdir()
         alone = folders[0] / "results.jsonl"
         slurm.call("lumos", *search, "--results", str(alone), environment=environment)
         blocks = recipes()
-        for run, folder in ((array, folders[1]), (step, folders[2])):
-            found = best(run(slurm, blocks, folder, environment))
+        for run, folder in zip(runs, folders[2:]):
+            path = run(slurm, blocks, folder, environment)
+            found = best(path)
             # A part knows less of the others' results and so evaluates some more.
             assert set(best(alone)) <= set(found), f"{run.__name__}: results are missing"
-            answer = [json.loads(slurm.call("lumos", *search, "--json", "--results", str(path), environment=environment))
-                      for path in (alone, folder / "results.jsonl" if run is array else folder / "joined.jsonl")]
+            answer = [json.loads(slurm.call("lumos", *search, "--json", "--results", str(each), environment=environment))
+                      for each in (alone, path)]
             assert answer[0]["configurations"] == answer[1]["configurations"], run.__name__
             print(f"{run.__name__}: {len(found)} results, the same answer as one process")
+        if with_mpi:
+            mpi_link(slurm, blocks, folders[1], environment)
+        elif os.environ.get("CI") == "true":
+            sys.exit("lumos-mpi is not built, so that srun could not run it")
+        else:
+            print("lumos-mpi: not built, no MPI here")
 
 
 main()

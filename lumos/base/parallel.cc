@@ -12,16 +12,16 @@ namespace lumos {
 
 int default_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
-void parallel_for(size_t count, int threads, const std::function<void(size_t)>& body) {
+void parallel_for(size_t count, int threads, const std::function<void(size_t)>& body, const std::stop_token& stop) {
   size_t workers = static_cast<size_t>(threads > 0 ? threads : default_threads());
   workers = std::min(workers, count);
   if (workers <= 1) {
-    for (size_t i = 0; i < count; ++i) body(i);
+    for (size_t i = 0; i < count && !stop.stop_requested(); ++i) body(i);
     return;
   }
   std::atomic<size_t> next{0};
   run_workers(workers, [&] {
-    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(i);
+    for (size_t i = next.fetch_add(1); i < count && !stop.stop_requested(); i = next.fetch_add(1)) body(i);
   });
 }
 

@@ -34,6 +34,9 @@ tl::unexpected<Error> fail(ErrorKind kind, fmt::format_string<Args...> format, A
   return tl::unexpected<Error>(Error{kind, fmt::format(format, std::forward<Args>(args)...)});
 }
 
+/// What work that was asked to stop ends with.
+inline tl::unexpected<Error> fail_interrupted() { return fail(ErrorKind::kInterrupted, "interrupted"); }
+
 [[noreturn]] void check_failed(const char* expression, const char* file, int line);
 
 }  // namespace lumos

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,10 +15,13 @@
 
 namespace lumos {
 
-/// Where a command's words go: data to stdout, talk to stderr.
+/// Where a command's words go: data to stdout, talk to stderr; and whether somebody asks it to stop.
 struct Console {
   std::function<void(std::string_view)> print;  ///< to stdout, as it is
   std::function<void(std::string_view)> note;   ///< one line to stderr
+  /// Of who runs commands inside another program, as python/ does; work under way then ends with kInterrupted. The
+  /// program itself needs none: its ctrl-C ends the process.
+  std::stop_token stop = {};
 };
 
 /// What a shell offers when the user completes a value.

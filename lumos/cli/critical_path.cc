@@ -5,7 +5,6 @@
 #include "lumos/cli/critical_path_schema.h"
 #include "lumos/cli/find_step.h"
 #include "lumos/cli/read_arguments.h"
-#include "lumos/report/critical_path.h"
 #include "lumos/report/measured_timeline.h"
 #include "lumos/report/overlay.h"
 #include "lumos/report/path_table.h"
@@ -27,17 +26,6 @@ struct CriticalPathArguments {
   std::string overlay;
   bool json = false;
 };
-
-/// The measured trace of the rank with the path and the curves of its step on top.
-Status write_overlay(const ExecGraph& graph, uint32_t rank_index, const Step& step, const CriticalPath& path,
-                     const std::string& file) {
-  const RankTasks& rank = graph.ranks[rank_index];
-  ChromeOptions options;
-  options.launch_flows = false;  // Arrows mean the path here, and nothing else.
-  options.counters = counter_curves(*rank.table, measured_window(graph, rank, step));
-  add_critical_path(graph, rank_index, path, options);
-  return write_chrome_trace(*rank.table, file, options);
-}
 
 /// The path is drawn with arrows, which only Chrome JSON is written with.
 Status check_overlay_name(std::string_view path) {
@@ -62,6 +50,16 @@ Status run(const CriticalPathArguments& arguments, Console& console) {
 }
 
 }  // namespace
+
+Status write_overlay(const ExecGraph& graph, uint32_t rank_index, const Step& step, const CriticalPath& path,
+                     const std::string& file) {
+  const RankTasks& rank = graph.ranks[rank_index];
+  ChromeOptions options;
+  options.launch_flows = false;  // Arrows mean the path here, and nothing else.
+  options.counters = counter_curves(*rank.table, measured_window(graph, rank, step));
+  add_critical_path(graph, rank_index, path, options);
+  return write_chrome_trace(*rank.table, file, options);
+}
 
 Command critical_path_command() {
   auto arguments = std::make_shared<CriticalPathArguments>();

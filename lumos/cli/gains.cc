@@ -25,7 +25,9 @@ Status run(const GainsArguments& arguments, Console& console) {
   TRY_STATUS(check_something_ran(job));
   GainsOptions options;
   options.threads = static_cast<int>(arguments.read.threads);
+  options.stop = console.stop;
   const GainsResult result = gains_result(job, options);
+  if (console.stop.stop_requested()) return fail_interrupted();
   const size_t limit = arguments.all ? std::numeric_limits<size_t>::max() : kTextRows;
   console.print(arguments.json ? gains_json(result) + "\n" : fold_lines(gains_text(result, limit)));
   return {};

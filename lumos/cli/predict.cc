@@ -41,7 +41,8 @@ Status run(PredictArguments arguments, Console& console) {
   JitterArguments jitter = arguments.jitter;
   jitter.threads = arguments.read.threads;
   TRY_STATUS(set_jitter(jitter, arguments.jitter_text));
-  const PredictOptions options = TRY(predict_options(jitter));
+  PredictOptions options = TRY(predict_options(jitter));
+  options.stop = console.stop;
   if (!arguments.change.job_file.empty()) {
     if (!changes.empty() || options.jitters())
       return fail(ErrorKind::kUsage, "predict: {} and --job answer different questions; give one of them",
@@ -61,6 +62,7 @@ Status run(PredictArguments arguments, Console& console) {
     TRY(write_predicted_trace(job.linked.graph, changed.graph, arguments.change.out));
   }
   const PredictResult result = TRY(predict_changes(job, changes, options));
+  if (console.stop.stop_requested()) return fail_interrupted();
   console.print(arguments.json ? predict_json(result) + "\n" : fold_lines(predict_text(result)));
   return {};
 }

@@ -47,7 +47,8 @@ bool has_gpu_work(const EventTable& table) {
 
 /// Traces of CPUs alone: there is no program of kernels to recover, and of the job only the layers can change.
 Result<PredictResult> predict_on_cpus(std::vector<EventTable> tables, const Job& base, const Job& target,
-                                      const std::vector<JobSetting>& settings, int threads) {
+                                      const std::vector<JobSetting>& settings, int threads,
+                                      const std::stop_token& stop) {
   for (const auto& [name, value] : settings) {
     if (name != "num_layers") {
       return fail(ErrorKind::kUsage, "--set {}: of a job that was traced on CPUs alone, only num_layers can change",
@@ -56,7 +57,9 @@ Result<PredictResult> predict_on_cpus(std::vector<EventTable> tables, const Job&
   }
   JobOptions options;
   options.read.threads = threads;
+  options.read.stop = stop;
   const LinkedJob job = link_job(std::move(tables), options);
+  if (stop.stop_requested()) return fail_interrupted();
   ExecGraph changed = TRY(with_layers(job, base.num_layers, target.num_layers));
   PredictOptions predict;
   predict.threads = threads;
@@ -112,7 +115,8 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   for (std::string& warning : idle_settings(base.job, target, settings)) base.warnings.push_back(std::move(warning));
   const int threads = static_cast<int>(read.threads);
   if (std::none_of(set.tables.begin(), set.tables.end(), has_gpu_work)) {
-    PredictResult result = TRY(predict_on_cpus(std::move(set.tables), base.job, target, settings, threads));
+    PredictResult result =
+        TRY(predict_on_cpus(std::move(set.tables), base.job, target, settings, threads, console.stop));
     for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0, {}});
     result.warnings = base.warnings;
     result.job = job_figures(target, result.predicted_ms, "");
@@ -121,8 +125,9 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   const Network network = change.cluster.empty()
                               ? default_network()
                               : network_of(TRY(read_cluster_file(TRY(find_config("clusters", change.cluster)))));
-  const Recovery recovery = TRY(recover_tables(std::move(set.tables), base.job, network, threads));
+  const Recovery recovery = TRY(recover_tables(std::move(set.tables), base.job, network, threads, console.stop));
   ForecastOptions options;
+  options.stop = console.stop;
   options.seeds = static_cast<int>(change.seeds);
   options.threads = threads;
   options.variability = !change.plain;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxThreads = 1024;  // more than any machine has; a larger number is a slip of the keyboard
 
-Result<ReadOptions> read_options(const ReadArguments& arguments) {
+Result<ReadOptions> read_options(const ReadArguments& arguments, const Console& console) {
   if (arguments.threads < 0 || arguments.threads > kMaxThreads) {
     return fail(ErrorKind::kUsage, "--threads must be from 0 to {}, not {}", kMaxThreads, arguments.threads);
   }
@@ -20,6 +20,7 @@ Result<ReadOptions> read_options(const ReadArguments& arguments) {
   options.threads = static_cast<int>(arguments.threads);
   options.strict = arguments.strict;
   options.rank_regex = arguments.rank_regex;
+  options.stop = console.stop;
   return options;
 }
 
@@ -55,7 +56,7 @@ void add_read_options(Command& command, ReadArguments& arguments) {
 }
 
 Result<TraceSet> read_for(const ReadArguments& arguments, Console& console) {
-  const ReadOptions options = TRY(read_options(arguments));
+  const ReadOptions options = TRY(read_options(arguments, console));
   Progress progress;
   progress.show("reading traces");
   if (std::any_of(arguments.paths.begin(), arguments.paths.end(), is_graph_file)) {
@@ -76,7 +77,7 @@ Result<TraceSet> read_for(const ReadArguments& arguments, Console& console) {
 
 Result<LinkedJob> load_for(const ReadArguments& arguments, const BuildOptions& build, Console& console) {
   JobOptions options;
-  options.read = TRY(read_options(arguments));
+  options.read = TRY(read_options(arguments, console));
   options.build = build;
   Progress progress;
   progress.show("reading and linking traces");

@@ -40,7 +40,9 @@ Status run(const ReportArguments& arguments, Console& console) {
   if (!arguments.no_gains) {
     GainsOptions gains;
     gains.threads = options.threads;
+    gains.stop = console.stop;
     input.gains = gains_result(job, gains);
+    if (console.stop.stop_requested()) return fail_interrupted();
   }
   return write_file(arguments.out, report_page(input));
 }

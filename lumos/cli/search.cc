@@ -106,7 +106,9 @@ SaveOutcomes save_to(std::optional<ResultsFile>& file, const std::vector<Configu
 Result<SearchResult> run_search(const SearchArguments& arguments, const Shard& shard, const SearchQuestion& question,
                                 const std::vector<Configuration>& configurations, std::optional<ResultsFile>& file,
                                 Console& console) {
-  const InterruptWatch interrupt;
+  // Inside another program, signals are that program's.
+  std::optional<InterruptWatch> interrupt;
+  if (!console.stop.stop_possible()) interrupt.emplace();
   std::optional<SearchProgress> progress;
   if (arguments.progress) progress.emplace();
   const auto simulated = question.simulate ? static_cast<size_t>(arguments.simulate) : 0;
@@ -116,7 +118,7 @@ Result<SearchResult> run_search(const SearchArguments& arguments, const Shard& s
   options.exhaustive = arguments.exhaustive;
   options.threads = static_cast<int>(arguments.question.read.threads);
   options.shard = shard;
-  options.stopped = [&] { return interrupt.raised(); };
+  options.stopped = [&] { return interrupt ? interrupt->raised() : console.stop.stop_requested(); };
   options.report = [&](const SearchState& state) {
     if (progress) progress->show(state);
   };

@@ -143,8 +143,9 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   const Network network = arguments.common.cluster.empty() ? default_network() : network_of(cluster);
   ForecastOptions options;
   options.threads = static_cast<int>(arguments.read.threads);
-  auto recovery =
-      std::make_shared<const Recovery>(TRY(recover_tables(std::move(set.tables), file.job, network, options.threads)));
+  options.stop = console.stop;
+  auto recovery = std::make_shared<const Recovery>(
+      TRY(recover_tables(std::move(set.tables), file.job, network, options.threads, console.stop)));
   const JobForecast unchanged = TRY(forecast(*recovery, file.job, options));
   SearchQuestion question;
   question.anchor = TRY(make_anchor(*recovery, cluster, unchanged.unchanged.mean.step_ms));

@@ -55,11 +55,14 @@ Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<E
   return file;
 }
 
-Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads) {
+Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads,
+                                const std::stop_token& stop) {
   std::vector<ExecGraph> graphs(tables.size());
-  parallel_for(graphs.size(), threads, [&](size_t i) {
+  const auto build = [&](size_t i) {
     graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(tables[i])), BuildOptions{});
-  });
+  };
+  parallel_for(graphs.size(), threads, build, stop);
+  if (stop.stop_requested()) return fail_interrupted();
   return recover_job(graphs, job, network);
 }
 

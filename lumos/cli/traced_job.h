@@ -17,8 +17,10 @@ Status check_job_against_traces(const Job& job, const std::vector<EventTable>& t
 /// The job file of traced ranks, completed from what they say and checked against it. Errors: kUsage.
 Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<EventTable>& tables);
 
-/// Builds the graphs, one rank each, and recovers the program. `network` is for tiers that no trace shows.
-Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads);
+/// Builds the graphs, one rank each, and recovers the program. `network` is for tiers that no trace shows. Errors:
+/// those of recover_job; kInterrupted once `stop` is asked for.
+Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads,
+                                const std::stop_token& stop);
 
 /// The name of the cluster file that comes with Lumos for a traced GPU, such as dgx-h100; "" for one we do not know.
 std::string cluster_of_device(const std::string& device);

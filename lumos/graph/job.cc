@@ -48,13 +48,17 @@ LinkedJob link_job(std::vector<EventTable> tables, const JobOptions& options) {
     plain.push_back(shared.back().get());
   }
   std::vector<ExecGraph> graphs(shared.size());
-  parallel_for(shared.size(), options.read.threads,
-               [&](size_t r) { graphs[r] = build_graph(shared[r], options.build); });
+  const std::stop_token& stop = options.read.stop;
+  parallel_for(
+      shared.size(), options.read.threads, [&](size_t r) { graphs[r] = build_graph(shared[r], options.build); }, stop);
+  if (stop.stop_requested()) return {};
   LinkedJob job;
   MatchOptions match = options.match;
   match.threads = options.read.threads;
   job.matches = match_ranks(plain, match);
+  if (stop.stop_requested()) return {};
   job.transfers = split_transfers(job.matches, plain);
+  if (stop.stop_requested()) return {};
   job.linked = link_ranks(std::move(graphs), job.matches, job.transfers);
   return job;
 }
@@ -64,6 +68,7 @@ Result<LinkedJob> load_job(const std::vector<std::string>& paths, const JobOptio
   if (graph_files == 0) {
     TraceSet set = TRY(read_traces(paths, options.read));
     LinkedJob job = link_job(std::move(set.tables), options);
+    if (options.read.stop.stop_requested()) return fail_interrupted();
     job.failures = std::move(set.failures);
     return job;
   }

@@ -30,7 +30,8 @@ struct JobOptions {
   MatchOptions match;
 };
 
-/// Builds, matches and links ranks that are already read. Tables are sorted by rank. Ranks in parallel.
+/// Builds, matches and links ranks that are already read. Tables are sorted by rank. Ranks in parallel. Once
+/// options.read.stop is asked for, the job comes back empty.
 LinkedJob link_job(std::vector<EventTable> tables, const JobOptions& options);
 
 /// Reads what `paths` mean: traces and folders of them, or graph files. Several graph files, as `lumos link --shard`

@@ -110,7 +110,7 @@ Result<std::vector<StepFigures>> run_seeds(const Runs& runs, const ForecastOptio
                                            bool looked_at = false) {
   std::vector<StepFigures> figures(static_cast<size_t>(seeds));
   std::vector<std::optional<Error>> errors(figures.size());
-  parallel_for(figures.size(), options.threads, [&](size_t i) {
+  const auto run_seed = [&](size_t i) {
     Result<OwnRun> run = runs.run(options.first_seed + i);
     if (!run) {
       errors[i] = run.error();
@@ -118,7 +118,9 @@ Result<std::vector<StepFigures>> run_seeds(const Runs& runs, const ForecastOptio
     }
     figures[i] = mean_figures(run->graph, run->timeline);
     if (looked_at) show(runs, options, i, *run);
-  });
+  };
+  parallel_for(figures.size(), options.threads, run_seed, options.stop);
+  if (options.stop.stop_requested()) return fail_interrupted();
   for (const std::optional<Error>& error : errors)
     if (error) return tl::unexpected<Error>(*error);
   return figures;

@@ -136,10 +136,12 @@ GainsResult gains_result(const LinkedJob& job, const GainsOptions& options) {
   GainOptions search;
   search.least_share = options.least_share;
   search.threads = options.threads;
+  search.stop = options.stop;
   // Without a wait the host may run ahead: the windows of the steps then overlap, which steps end to end do not.
   const StepPace pace(graph);
   const auto step_ns = [&](const Timeline& run) { return 1e6 * pace.ms(run); };
   const std::vector<Gain> gains = find_gains(job, candidates, step_ns, search);
+  if (options.stop.stop_requested()) return {};
   const std::vector<double> path_ns = path_time(graph, timeline, options.threads);
   const std::vector<bool> chosen = tasks_in_steps(graph, timeline);
   const double steps = rank_steps(graph);
@@ -152,7 +154,7 @@ GainsResult gains_result(const LinkedJob& job, const GainsOptions& options) {
   const uint32_t told_rank = where.first;
   const Step* told = where.second;
   const PathSums before = told != nullptr ? path_sums(graph, timeline, told_rank, *told) : PathSums{};
-  parallel_for(gains.size(), options.threads, [&](size_t i) {
+  const auto fill_row = [&](size_t i) {
     const Gain& gain = gains[i];
     const Candidate& candidate = candidates[gain.candidate];
     GainRow& row = result.rows[i];
@@ -168,7 +170,8 @@ GainsResult gains_result(const LinkedJob& job, const GainsOptions& options) {
     if (i >= kMostThen || row.ends_after >= 1 || told == nullptr) return;
     const ExecGraph free = with_candidate(job, candidate, 0);
     row.then = grown(before, path_sums(free, simulate(free), told_rank, *told));
-  });
+  };
+  parallel_for(gains.size(), options.threads, fill_row, options.stop);
   return result;
 }
 

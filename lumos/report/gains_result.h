@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct GainsResult {
 struct GainsOptions {
   double least_share = 1e-3;  ///< of the step: smaller gains are left out
   int threads = 0;
+  std::stop_token stop;  ///< once asked for, the rest is left out and the result is worth nothing
 };
 
 GainsResult gains_result(const LinkedJob& job, const GainsOptions& options);

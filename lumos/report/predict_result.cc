@@ -94,6 +94,7 @@ JitterResult jitter_result(const ExecGraph& graph, const PredictOptions& options
   jitter.samples = options.samples;
   jitter.seed = options.seed;
   jitter.threads = options.threads;
+  jitter.stop = options.stop;
   const Spread spread = options.spread ? *options.spread : uniform_spread(graph, options.jitter_sigma);
   const auto step_ns = [&](const Timeline& run) { return 1e6 * simulated_step_ms(graph, run); };
   const std::vector<double> steps = jittered_steps_ns(graph, step_ns, spread, jitter);

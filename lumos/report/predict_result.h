@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,7 @@ struct PredictOptions {
   uint32_t samples = 100;
   uint64_t seed = 1;
   int threads = 0;
+  std::stop_token stop;  ///< once asked for, samples are left out and the result is worth nothing
 
   bool jitters() const { return jitter_sigma > 0 || jitter_fitted; }
 };

@@ -27,8 +27,8 @@ constexpr size_t kSparesPerFile = 2;  // Blocks beyond one per worker, so that n
 /// serial, parsing is not. Blocks are appended in file order, so the table does not depend on who did what when.
 class Pipeline {
  public:
-  Pipeline(ByteSource source, size_t block_bytes, size_t max_blocks)
-      : splitter_(std::move(source), block_bytes), max_blocks_(max_blocks) {}
+  Pipeline(ByteSource source, const ReadOptions& options, size_t max_blocks)
+      : splitter_(std::move(source), options.block_bytes), max_blocks_(max_blocks), stop_(options.stop) {}
 
   /// Without memory one worker's end is the end of all: the others must not wait for its block.
   void run() {
@@ -59,7 +59,8 @@ class Pipeline {
   void work_through() {
     EventParser parser;
     std::unique_lock lock(mutex_);
-    while (!out_of_memory_) {
+    // Who waits is woken by whoever ends a block, and so sees a stop too.
+    while (!out_of_memory_ && !stop_.stop_requested()) {
       if (can_append()) {
         append(lock);
       } else if (Work* work = next_to_parse()) {
@@ -135,6 +136,7 @@ class Pipeline {
   Splitter splitter_;
   TableBuilder builder_;
   size_t max_blocks_;
+  std::stop_token stop_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Work>> queue_;  // in file order
@@ -164,8 +166,9 @@ Status check_strict(const EventTable& table) {
 Result<EventTable> read_source(ByteSource source, const std::string& label, const ReadOptions& options) {
   int workers = options.threads > 0 ? options.threads : default_threads();
   workers = std::min(workers, kMaxWorkersPerFile);
-  Pipeline pipeline(std::move(source), options.block_bytes, static_cast<size_t>(workers) + kSparesPerFile);
+  Pipeline pipeline(std::move(source), options, static_cast<size_t>(workers) + kSparesPerFile);
   run_workers(static_cast<size_t>(workers), [&] { pipeline.run(); });
+  if (options.stop.stop_requested()) return fail_interrupted();
   if (!pipeline.status()) {
     const Error& error = pipeline.status().error();
     return fail(error.kind, "{}", error.message);

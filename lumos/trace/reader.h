@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct ReadOptions {
   int threads = 0;         ///< workers in all; 0: the processors of this machine
   bool strict = false;     ///< whatever would be repaired or skipped is an error instead
   std::string rank_regex;  ///< first capture group of a match in the file's path is the rank
+  std::stop_token stop;    ///< once asked for, reading ends at the next block with kInterrupted
   size_t block_bytes =
       kReadBlockBytes;  ///< how much text one worker parses at a time; the result does not depend on it
 };

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <random>
+#include <stop_token>
+#include <thread>
 
 #include "lumos/base/test_data.h"
 #include "lumos/trace/byte_source.h"
@@ -375,6 +377,30 @@ TEST(ReaderOnRealTraces, CutAsGzipTheyKeepEveryWholeEventThatDecodes) {
     if (table) {
       EXPECT_EQ(table->info.events, plain->info.events) << cut.size();
     }
+  }
+}
+
+TEST(Reader, EndsOnceItIsAskedToStop) {
+  std::string text = "{\"traceEvents\":[";
+  for (int i = 0; i < 20'000; ++i) {
+    if (i > 0) text += ',';
+    text += R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":1})";
+  }
+  text += "]}";
+  for (const int threads : {1, 2, 8}) {
+    std::stop_source stop;
+    ReadOptions options;
+    options.threads = threads;
+    options.block_bytes = 4096;
+    options.stop = stop.get_token();
+    std::thread asks([&] { stop.request_stop(); });
+    // Wherever the reader is by then: either all of it was read, or it says why not.
+    const auto raced = read_trace_bytes(text, "rank0.json", options);
+    asks.join();
+    EXPECT_TRUE(raced.has_value() || raced.error().kind == ErrorKind::kInterrupted);
+    const auto stopped = read_trace_bytes(text, "rank0.json", options);
+    ASSERT_FALSE(stopped.has_value());
+    EXPECT_EQ(stopped.error().kind, ErrorKind::kInterrupted);
   }
 }
 

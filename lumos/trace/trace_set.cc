@@ -161,7 +161,9 @@ Result<TraceSet> read_traces(const std::vector<std::string>& paths, const ReadOp
   ReadOptions per_file = options;
   per_file.threads = std::max(1, threads / std::max(1, files_at_once));
   std::vector<Result<EventTable>> results(files.size(), fail(ErrorKind::kFailed, "not read"));
-  parallel_for(files.size(), files_at_once, [&](size_t i) { results[i] = read_trace_file(files[i], per_file); });
+  parallel_for(
+      files.size(), files_at_once, [&](size_t i) { results[i] = read_trace_file(files[i], per_file); }, options.stop);
+  if (options.stop.stop_requested()) return fail_interrupted();
   TraceSet set;
   for (size_t i = 0; i < files.size(); ++i) {
     if (results[i]) {

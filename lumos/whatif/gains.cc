@@ -97,13 +97,15 @@ class Trial {
 
 /// Runs body(trial, i) for all i, each worker with a graph of its own.
 template <class Body>
-void for_each_trial(const LinkedJob& job, size_t count, int threads, Body body) {
-  const size_t workers = std::min(count, static_cast<size_t>(threads > 0 ? threads : default_threads()));
+void for_each_trial(const LinkedJob& job, size_t count, const GainOptions& options, Body body) {
+  const int threads = options.threads > 0 ? options.threads : default_threads();
+  const size_t workers = std::min(count, static_cast<size_t>(threads));
   const MissingMembers missing(job);
   std::atomic<size_t> next{0};
   parallel_for(workers, static_cast<int>(workers), [&](size_t) {
     Trial trial(job, missing);
-    for (size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) body(trial, i);
+    for (size_t i = next.fetch_add(1); i < count && !options.stop.stop_requested(); i = next.fetch_add(1))
+      body(trial, i);
   });
 }
 
@@ -172,11 +174,11 @@ std::vector<Gain> find_gains(const LinkedJob& job, const std::vector<Candidate>&
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (first[i] == wanted[i]) gains.push_back({wanted[i]});
   }
-  for_each_trial(job, gains.size(), options.threads, [&](Trial& trial, size_t i) {
+  for_each_trial(job, gains.size(), options, [&](Trial& trial, size_t i) {
     gains[i].free_ns = gain_of(trial, candidates[gains[i].candidate], kFree, base_ns, step_of);
   });
   std::erase_if(gains, [&](const Gain& gain) { return gain.free_ns < least_ns; });
-  for_each_trial(job, gains.size(), options.threads, [&](Trial& trial, size_t i) {
+  for_each_trial(job, gains.size(), options, [&](Trial& trial, size_t i) {
     Gain& gain = gains[i];
     const Candidate& candidate = candidates[gain.candidate];
     gain.tenth_ns = gain_of(trial, candidate, kTenth, base_ns, step_of);

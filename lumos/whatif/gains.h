@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <stop_token>
 #include <vector>
 
 #include "lumos/graph/job.h"
@@ -34,6 +35,7 @@ struct Gain {
 struct GainOptions {
   double least_share = 1e-3;  ///< of the step: who has less time than this, or gains less when free, is left out
   int threads = 0;
+  std::stop_token stop;  ///< once asked for, trials that have not begun are left out: the gains are worth nothing
 };
 
 /// Gains of the candidates that gain anything, largest first: by what is within reach, then by what free

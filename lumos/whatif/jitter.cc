@@ -51,7 +51,7 @@ std::vector<double> jittered_steps_ns(const ExecGraph& graph, const StepOf& step
                                       const JitterOptions& options) {
   const std::vector<uint32_t> chance = chance_of(graph);
   std::vector<double> steps(options.samples, 0);
-  parallel_for(steps.size(), options.threads, [&](size_t sample) {
+  const auto draw = [&](size_t sample) {
     const uint64_t base = mixed(options.seed * 0x100000001b3ULL + sample);
     const uint64_t rank_base = mixed(base ^ 0x2545f4914f6cdd1dULL);
     ExecGraph varied = graph;
@@ -63,7 +63,8 @@ std::vector<double> jittered_steps_ns(const ExecGraph& graph, const StepOf& step
       varied.duration_ns[task] = std::llround(static_cast<double>(graph.duration_ns[task]) * factor);
     }
     steps[sample] = step_of(simulate(varied));
-  });
+  };
+  parallel_for(steps.size(), options.threads, draw, options.stop);
   return steps;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <vector>
 
 #include "lumos/graph/exec_graph.h"
@@ -15,6 +16,7 @@ struct JitterOptions {
   uint32_t samples = 100;
   uint64_t seed = 1;
   int threads = 0;
+  std::stop_token stop;  ///< once asked for, the samples that have not begun stay 0
 };
 
 /// The step of each sample in nanoseconds, by sample. Every kernel, copy, fill and transfer gets a factor of its own,

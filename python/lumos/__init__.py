@@ -8,7 +8,7 @@
 
 from . import profiler
 from ._lumos import Interrupted, LumosError, UnreadableError, UsageError, __version__
-from .commands import diff, estimate, report, run, search
+from .commands import calibrate, diff, estimate, report, run, search, synth
 from .job import Job, Timeline, load
 from .result import Record, Result, SearchResult
 from .sweep import sweep
@@ -16,5 +16,6 @@ from .table import Table
 
 __all__ = [
     "Interrupted", "Job", "LumosError", "Record", "Result", "SearchResult", "Table", "Timeline", "UnreadableError",
-    "UsageError", "__version__", "diff", "estimate", "load", "profiler", "report", "run", "search", "sweep",
+    "UsageError", "__version__", "calibrate", "diff", "estimate", "load", "profiler", "report", "run", "search", "sweep",
+    "synth",
 ]

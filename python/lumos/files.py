@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Union
 
 Path = Union[str, "os.PathLike[str]"]
@@ -21,6 +22,14 @@ def text_of(value: Any) -> str:
 
 def settings_of(settings: Mapping[str, Any]) -> list[str]:
     return [f"{name}={text_of(value)}" for name, value in settings.items()]
+
+
+def read_words(strict: bool, rank_regex: str, threads: int) -> list[str]:
+    """How commands are told to read traces."""
+    words = ["--strict"] if strict else []
+    if rank_regex:
+        words += ["--rank-regex", rank_regex]
+    return words + (["--threads", str(threads)] if threads else [])
 
 
 @contextlib.contextmanager
@@ -41,3 +50,20 @@ def job_path(job: Union[Path, Mapping[str, Any]], name: str = "job") -> Iterator
             yield path
     else:
         yield os.fspath(job)
+
+
+@contextlib.contextmanager
+def csv_path(table: Union[Path, Iterable[Mapping[str, Any]]], name: str) -> Iterator[str]:
+    """The CSV file that `table` means: a path, a pandas.DataFrame, or records."""
+    if isinstance(table, (str, os.PathLike)):
+        yield os.fspath(table)
+        return
+    rows = table.to_dict("records") if hasattr(table, "to_dict") else [dict(row) for row in table]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    with tempfile.TemporaryDirectory(prefix="lumos-") as folder:
+        path = os.path.join(folder, f"{name}.csv")
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, columns)
+            writer.writeheader()
+            writer.writerows({column: text_of(value) for column, value in row.items()} for row in rows)
+        yield path

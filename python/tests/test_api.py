@@ -1,6 +1,7 @@
 """Errors, interrupts, notebooks, workers: what a person meets beside the numbers."""
 
 import concurrent.futures
+import json
 import os
 import pickle
 import signal
@@ -11,6 +12,9 @@ import time
 
 import lumos
 import pytest
+
+JOB = {"num_layers": 24, "hidden_size": 2048, "num_attention_heads": 16, "seq_length": 2048, "vocab_size": 50257,
+       "micro_batch_size": 4, "global_batch_size": 64, "world_size": 8}
 
 
 def test_errors_have_the_class_of_their_exit_code(tmp_path, demo):
@@ -55,6 +59,56 @@ def test_ctrl_c_stops_a_long_call_at_once(tmp_path):
     assert time.perf_counter() - begin < 2
     opener.join()
     writer[0].close()  # the work behind the call comes to its end
+
+
+def threads_of_this_process():
+    return len(os.listdir("/proc/self/task"))
+
+
+@pytest.fixture(scope="module")
+def many_events(tmp_path_factory):
+    """Sixteen ranks of a million operators each: one file by sixteen names."""
+    folder = tmp_path_factory.mktemp("many")
+    with open(folder / "rank0.json", "w") as file:
+        file.write('{"traceEvents":[\n')
+        file.write(",\n".join(f'{{"ph":"X","cat":"cpu_op","name":"aten::op{i % 500}","pid":1,"tid":1,"ts":{i * 5},"dur":3}}'
+                              for i in range(1_000_000)))
+        file.write("]}")
+    for rank in range(1, 16):
+        os.link(folder / "rank0.json", folder / f"rank{rank}.json")
+    return folder
+
+
+# Long enough to be in the middle of the work; nothing below is over by then.
+HEAD_START_S = 0.4
+
+
+@pytest.mark.parametrize("question", [
+    "load", "another configuration", "gains", "samples of the jitter", "link", "search"])
+def test_ctrl_c_ends_the_work_too(question, many_events, demo, tmp_path):
+    # Gains of a million tasks are hundreds of simulations of all of them.
+    job = lumos.load(many_events / "rank0.json" if question == "gains" else demo)
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps({**JOB, "world_size": 16}))
+    asked = {
+        "load": lambda: lumos.load(many_events),
+        "another configuration": lambda: lumos.run("predict", many_events, "--job", file, "--set", "num_layers=48"),
+        "gains": job.gains,
+        "samples of the jitter": lambda: job.predict(jitter=0.1, samples=100_000),
+        "link": lambda: lumos.run("link", many_events),
+        "search": lambda: lumos.search("gpt3-175b", "dgx-h100", gpus=4096, global_batch_size=65536, exhaustive=True,
+                                       threads=1),
+    }[question]
+    before = threads_of_this_process()
+    begin = time.perf_counter()
+    threading.Timer(HEAD_START_S, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        asked()
+    took = time.perf_counter() - begin - HEAD_START_S
+    assert took < 1, f"{took:.2f} s until the call came back"
+    while threads_of_this_process() > before:
+        assert time.perf_counter() - begin - HEAD_START_S < 2, "somebody still works on it"
+        time.sleep(0.01)
 
 
 def test_calls_do_not_hold_the_interpreter(demo):
@@ -119,10 +173,8 @@ def test_files_are_written_where_asked(demo, tmp_path):
 
 
 def test_jobs_may_be_mappings():
-    job = {"num_layers": 24, "hidden_size": 2048, "num_attention_heads": 16, "seq_length": 2048, "vocab_size": 50257,
-           "micro_batch_size": 4, "global_batch_size": 64, "world_size": 8}
-    assert lumos.estimate(job, "dgx-h100", num_layers=48).estimate.step_ms > lumos.estimate(
-        job, "dgx-h100").estimate.step_ms
+    assert lumos.estimate(JOB, "dgx-h100", num_layers=48).estimate.step_ms > lumos.estimate(
+        JOB, "dgx-h100").estimate.step_ms
 
 
 def test_the_stubs_come_with_the_package():
