@@ -143,8 +143,12 @@ Result<std::vector<EventTable>> usual_run(const Runs& runs, const std::vector<St
 /// The traced job, lowered again.
 Result<Forecast> forecast_unchanged(const Recovery& recovery, const RetimeOptions& retiming,
                                     const ForecastOptions& options) {
-  const Runs runs{recovery, recovery.job, recovery.network, retime(recovery, recovery.job, recovery.network, retiming),
-                  options.interference, options.variability};
+  const Runs runs{recovery,
+                  recovery.job,
+                  recovery.network,
+                  retime(recovery, recovery.job, recovery.network, retiming),
+                  options.interference,
+                  options.variability};
   return summarise(TRY(run_seeds(runs, options, options.seeds)));
 }
 

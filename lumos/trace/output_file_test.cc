@@ -18,9 +18,7 @@ class OutputFileTest : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  size_t files() const {
-    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
-  }
+  size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {})); }
   std::string folder_;
 };
 
