@@ -76,6 +76,7 @@ double communication_size(const Job& job, const Transfer& transfer) {
     return static_cast<double>(layer_parameters(job) * element_bytes(job));
   if (transfer.scope == CommScope::kData && (transfer.kind != CommKind::kAllReduce || transfer.bytes > (1 << 20)))
     return static_cast<double>(layer_parameters(job)) * gradient_bytes(job);
+  if (transfer.scope == CommScope::kData) return 1;  // a loss or a flag
   return expected_bytes(job, transfer.scope, transfer.kind);
 }
 

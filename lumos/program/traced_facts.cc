@@ -178,7 +178,10 @@ class FactFinder {
   void shapes() {
     const TracedShapes found = traced_shapes(table_);
     const int64_t tensor = size_of("tensor_model_parallel_size");
-    if (!found.dtype.empty()) add("params_dtype", found.dtype, "the type that its matrix products take");
+    if (!found.dtype.empty())
+      add("params_dtype", found.dtype, "the type that its matrix products take");
+    else if (const std::string_view type = type_of_activations(); !type.empty())
+      add("params_dtype", type, "the type of the activations that its ranks exchange");
     if (found.hidden > 0)
       add("hidden_size", found.hidden, fmt::format("the width of its embedding, {}", found.embedding));
     if (found.sequence > 0) {
@@ -191,6 +194,20 @@ class FactFinder {
       add("num_attention_heads", found.heads * tensor,
           fmt::format("by {} on each of {} ranks", found.attention, tensor));
     if (found.ffn > 0) add("ffn_hidden_size", found.ffn * tensor, "by the products that give its hidden state");
+  }
+
+  /// The largest messages between the parts of a model are activations; losses and flags are small.
+  std::string_view type_of_activations() const {
+    int64_t most = 0;
+    std::string_view type;
+    for (const CollectiveDetail& detail : table_.collectives) {
+      const std::string_view group = table_.text(detail.group_desc);
+      if (!group.starts_with(kTensorGroup) && !group.starts_with(kPipelineGroup)) continue;
+      if (detail.in_elements <= most) continue;
+      most = detail.in_elements;
+      type = table_.text(detail.dtype);
+    }
+    return type == "BFloat16" ? "bf16" : type == "Half" ? "fp16" : type == "Float" ? "fp32" : "";
   }
 
   const EventTable& table_;
