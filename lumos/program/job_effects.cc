@@ -6,6 +6,7 @@
 #include <array>
 
 #include "lumos/model/job_fields.h"
+#include "lumos/model/optimizer.h"
 #include "lumos/program/rank_place.h"
 
 namespace lumos {
@@ -75,14 +76,14 @@ bool turns_on_or_off(std::string_view field, const Job& base, const Job& target)
 }
 
 Status check_types(const Job& base, const Job& target) {
-  const bool wide = target.params_dtype == ParamsType::kFp32;
-  if (wide == (base.params_dtype == ParamsType::kFp32)) return {};
-  if (!base.use_flash_attn && !target.use_flash_attn) return {};
-  return fail(
-      ErrorKind::kUsage,
-      "params_dtype = {} instead of {}: fused attention (use_flash_attn) exists for 16-bit numbers only, and the "
-      "traced program has no other to copy",
-      job_field_text(target, *find_job_field("params_dtype")), job_field_text(base, *find_job_field("params_dtype")));
+  const bool widens = target.params_dtype == ParamsType::kFp32 && base.params_dtype != ParamsType::kFp32;
+  if (!widens || !target.use_flash_attn) return {};
+  return fail(ErrorKind::kUsage,
+              "params_dtype = {} instead of {}: the fused attention of 16-bit numbers (use_flash_attn) has no form for "
+              "it, and the "
+              "traced program has no other to copy",
+              job_field_text(target, *find_job_field("params_dtype")),
+              job_field_text(base, *find_job_field("params_dtype")));
 }
 
 /// The layers that a block-wise recomputation leaves out cannot be told from traces that recompute all, nor the
@@ -114,6 +115,8 @@ bool lies_on_nodes_alike(const Job& base, const Job& target) {
 /// Why a changed field leaves the step as it is; "" where it changes it.
 std::string_view reason(std::string_view field, const Job& base, const Job& target) {
   if (field == "model_name") return "it is a name";
+  if (field == "grad_reduce_in_fp32" && gradient_bytes(base) == gradient_bytes(target))
+    return "the gradients are of 32 bits anyway";
   if (field == "hidden_dropout" || field == "attention_dropout") return "masks cost the same at any rate above 0";
   if (field == "clip_grad") return "the norm costs the same whatever it is compared with";
   if (field == "max_position_embeddings")

@@ -122,6 +122,7 @@ TEST(JobEffects, NoSettingIsWithoutEffectInSilence) {
   expect_nothing_in_silence(base_job({{"overlap_grad_reduce", "false"}, {"use_distributed_optimizer", "false"}}));
   expect_nothing_in_silence(base_job({{"pipeline_model_parallel_size", "1"}, {"tensor_model_parallel_size", "1"}}));
   expect_nothing_in_silence(base_job({{"use_flash_attn", "false"}}));
+  expect_nothing_in_silence(base_job({{"params_dtype", "fp32"}, {"num_layers", "4"}}));
 }
 
 TEST(JobEffects, SmallerBucketsAreMoreOfThem) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "lumos/model/job_fields.h"
@@ -182,6 +183,8 @@ class FactFinder {
       add("params_dtype", found.dtype, "the type that its matrix products take");
     else if (const std::string_view type = type_of_activations(); !type.empty())
       add("params_dtype", type, "the type of the activations that its ranks exchange");
+    else if (const std::string_view name = type_of_gemms(); !name.empty())
+      add("params_dtype", name, "by the names of its matrix products");
     if (found.hidden > 0)
       add("hidden_size", found.hidden, fmt::format("the width of its embedding, {}", found.embedding));
     if (found.sequence > 0) {
@@ -208,6 +211,22 @@ class FactFinder {
       type = table_.text(detail.dtype);
     }
     return type == "BFloat16" ? "bf16" : type == "Half" ? "fp16" : type == "Float" ? "fp32" : "";
+  }
+
+  /// What all GEMM kernels' names say; "" where one does not, or says otherwise.
+  std::string_view type_of_gemms() const {
+    std::set<std::string_view> types;
+    for (uint32_t row = 0; row < table_.size(); ++row)
+      if (table_.kind[row] == EventKind::kKernel && row_family(table_, row) == KernelFamily::kGemm)
+        types.insert(type_in_name(table_.name_of(row)));
+    return types.size() == 1 ? *types.begin() : "";
+  }
+
+  static std::string_view type_in_name(std::string_view name) {
+    const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+    if (has("bf16")) return "bf16";
+    if (has("fp16") || has("_f16") || has("hgemm")) return "fp16";
+    return has("_sgemm") ? "fp32" : "";
   }
 
   const EventTable& table_;
