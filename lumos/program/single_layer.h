@@ -18,7 +18,8 @@ uint32_t count_attentions(const EventTable& table, const std::vector<uint32_t>& 
 /// The layer of a forward pass; count 0 where it has no matrix product. `is_last`: the head and the loss follow it.
 Repetition single_forward_layer(const EventTable& table, const std::vector<uint32_t>& rows, bool is_last);
 
-/// The same of a backward pass, which begins with the head where `is_last` and ends with the embedding where `is_first`.
+/// The same of a backward pass, which begins with the head where `is_last` and ends with the embedding where
+/// `is_first`.
 Repetition single_backward_layer(const EventTable& table, const std::vector<uint32_t>& rows, bool is_first,
                                  bool is_last);
 
