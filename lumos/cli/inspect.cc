@@ -8,6 +8,7 @@
 #include "lumos/cli/inspect_schema.h"
 #include "lumos/cli/program_schema.h"
 #include "lumos/cli/read_arguments.h"
+#include "lumos/cli/traced_job.h"
 #include "lumos/graph/build.h"
 #include "lumos/graph/join.h"
 #include "lumos/model/job_file.h"
@@ -70,7 +71,11 @@ Status run_inside(const InspectArguments& arguments, TraceSet set, Console& cons
 /// The program that recovery finds; a job file tells what the traces do not.
 Status run_program(const InspectArguments& arguments, TraceSet set, Console& console) {
   std::optional<Job> job;
-  if (!arguments.job_file.empty()) job = TRY(read_job_file(arguments.job_file)).job;
+  if (!arguments.job_file.empty()) {
+    const JobFile file = TRY(read_traced_job(arguments.job_file, set.tables));
+    for (const std::string& warning : file.warnings) console.note(warning);
+    job = file.job;
+  }
   std::vector<ExecGraph> graphs(set.tables.size());
   std::vector<RecoveredRank> recovered(set.tables.size());
   parallel_for(set.tables.size(), static_cast<int>(arguments.read.threads), [&](size_t i) {
@@ -89,6 +94,9 @@ Status run_program(const InspectArguments& arguments, TraceSet set, Console& con
 Status run(const InspectArguments& arguments, Console& console) {
   if (arguments.dependencies && arguments.unexplained) {
     return fail(ErrorKind::kUsage, "--dependencies and --unexplained are two questions; ask one at a time");
+  }
+  if (!arguments.job_file.empty() && !arguments.program) {
+    return fail(ErrorKind::kUsage, "inspect: --job tells --program what the traces do not; give both or neither");
   }
   const IgnoredMetadata ignored = TRY(parse_ignored(arguments.ignore));
   TraceSet set = TRY(read_for(arguments.read, console));

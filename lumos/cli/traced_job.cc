@@ -32,8 +32,8 @@ std::vector<const EventTable*> ranks_that_differ(const std::vector<EventTable>& 
 Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file) {
   for (const EventTable& table : tables) {
     if (table.info.rank >= job.world_size) {
-      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} is of rank {}", job_file, job.world_size,
-                  table.info.file, table.info.rank);
+      return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} is of rank {}; correct the job file", job_file,
+                  job.world_size, table.info.file, table.info.rank);
     }
   }
   const std::vector<const EventTable*> some = ranks_that_differ(tables, job);

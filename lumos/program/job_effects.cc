@@ -6,6 +6,8 @@
 #include <array>
 
 #include "lumos/model/job_fields.h"
+#include "lumos/model/optimizer.h"
+#include "lumos/program/rank_place.h"
 
 namespace lumos {
 namespace {
@@ -74,14 +76,14 @@ bool turns_on_or_off(std::string_view field, const Job& base, const Job& target)
 }
 
 Status check_types(const Job& base, const Job& target) {
-  const bool wide = target.params_dtype == ParamsType::kFp32;
-  if (wide == (base.params_dtype == ParamsType::kFp32)) return {};
-  if (!base.use_flash_attn && !target.use_flash_attn) return {};
-  return fail(
-      ErrorKind::kUsage,
-      "params_dtype = {} instead of {}: fused attention (use_flash_attn) exists for 16-bit numbers only, and the "
-      "traced program has no other to copy",
-      job_field_text(target, *find_job_field("params_dtype")), job_field_text(base, *find_job_field("params_dtype")));
+  const bool widens = target.params_dtype == ParamsType::kFp32 && base.params_dtype != ParamsType::kFp32;
+  if (!widens || !target.use_flash_attn) return {};
+  return fail(ErrorKind::kUsage,
+              "params_dtype = {} instead of {}: the fused attention of 16-bit numbers (use_flash_attn) has no form for "
+              "it, and the "
+              "traced program has no other to copy",
+              job_field_text(target, *find_job_field("params_dtype")),
+              job_field_text(base, *find_job_field("params_dtype")));
 }
 
 /// The layers that a block-wise recomputation leaves out cannot be told from traces that recompute all, nor the
@@ -97,13 +99,24 @@ Status check_recomputed_layers(const Job& base, const Job& target) {
   return {};
 }
 
+/// Every group, and every pair of neighbouring stages, lies on nodes as it did.
+bool lies_on_nodes_alike(const Job& base, const Job& target) {
+  for (Axis axis : {Axis::kTensor, Axis::kData, Axis::kPipeline})
+    if (!(span_along(base, axis) == span_along(target, axis))) return false;
+  const int64_t stages = target.pipeline_model_parallel_size;
+  if (base.pipeline_model_parallel_size != stages) return false;
+  for (int64_t stage = 0; stage < stages; ++stage) {
+    const int64_t next = (stage + 1) % stages;
+    if (!(span_of_stages(base, stage, next) == span_of_stages(target, stage, next))) return false;
+  }
+  return std::min(base.world_size, base.gpus_per_node) == std::min(target.world_size, target.gpus_per_node);
+}
+
 /// Why a changed field leaves the step as it is; "" where it changes it.
 std::string_view reason(std::string_view field, const Job& base, const Job& target) {
   if (field == "model_name") return "it is a name";
-  if (field == "params_dtype" && element_bytes(base) == element_bytes(target))
-    return "both types have 16 bits, so kernels and transfers take as long; the check of fp16 gradients for overflow "
-           "is "
-           "not added";
+  if (field == "grad_reduce_in_fp32" && gradient_bytes(base) == gradient_bytes(target))
+    return "the gradients are of 32 bits anyway";
   if (field == "hidden_dropout" || field == "attention_dropout") return "masks cost the same at any rate above 0";
   if (field == "clip_grad") return "the norm costs the same whatever it is compared with";
   if (field == "max_position_embeddings")
@@ -123,9 +136,8 @@ std::string_view reason(std::string_view field, const Job& base, const Job& targ
     return "buckets count only where gradients are reduced beside the backward passes before and after; else all are "
            "in "
            "one";
-  if (field == "untie_embeddings_and_output_weights" && base.pipeline_model_parallel_size == 1 &&
-      target.pipeline_model_parallel_size == 1)
-    return "";
+  if ((field == "rank_order" || field == "gpus_per_node") && lies_on_nodes_alike(base, target))
+    return "every group has as many ranks on a node as before";
   if (field == "recompute_num_layers" || field == "recompute_method") {
     if (target.recompute_granularity != Recompute::kFull) return "only full recomputation counts layers";
     if (target.recompute_method == RecomputeMethod::kUniform)

@@ -274,6 +274,7 @@ class StagePlanner {
     planned.num_layers = target_.num_layers;
     planned.pipeline_model_parallel_size = target_.pipeline_model_parallel_size;
     planned.virtual_pipeline_model_parallel_size = target_.virtual_pipeline_model_parallel_size;
+    planned.untie_embeddings_and_output_weights = target_.untie_embeddings_and_output_weights;
     return static_cast<double>(stage_parameters(planned, stage_).total()) /
            static_cast<double>(stage_parameters(base_, recovery_.places[rank].stage).total());
   }

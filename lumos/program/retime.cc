@@ -39,8 +39,8 @@ double attention_work(const Job& job, int64_t multiprocessors) {
   const double blocks =
       static_cast<double>(shape.batch * shape.heads * ((shape.query_length + kQueriesPerBlock - 1) / kQueriesPerBlock));
   const double waves = blocks / static_cast<double>(multiprocessors);
-  // Outside of fused kernels, attention is bound by the bytes of its scores.
-  const double bytes = job.use_flash_attn ? 1 : static_cast<double>(element_bytes(job));
+  // fp32 has half the rate of 16-bit numbers, and outside of fused kernels the bytes of the scores decide.
+  const auto bytes = static_cast<double>(element_bytes(job));
   return bytes * attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
 }
 
@@ -78,6 +78,7 @@ double communication_size(const Job& job, const Transfer& transfer) {
     return static_cast<double>(layer_parameters(job) * element_bytes(job));
   if (transfer.scope == CommScope::kData && (transfer.kind != CommKind::kAllReduce || transfer.bytes > (1 << 20)))
     return static_cast<double>(layer_parameters(job)) * gradient_bytes(job);
+  if (transfer.scope == CommScope::kData) return 1;  // a loss or a flag
   return expected_bytes(job, transfer.scope, transfer.kind);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "lumos/model/job_fields.h"
@@ -178,7 +179,12 @@ class FactFinder {
   void shapes() {
     const TracedShapes found = traced_shapes(table_);
     const int64_t tensor = size_of("tensor_model_parallel_size");
-    if (!found.dtype.empty()) add("params_dtype", found.dtype, "the type that its matrix products take");
+    if (!found.dtype.empty())
+      add("params_dtype", found.dtype, "the type that its matrix products take");
+    else if (const std::string_view type = type_of_activations(); !type.empty())
+      add("params_dtype", type, "the type of the activations that its ranks exchange");
+    else if (const std::string_view name = type_of_gemms(); !name.empty())
+      add("params_dtype", name, "by the names of its matrix products");
     if (found.hidden > 0)
       add("hidden_size", found.hidden, fmt::format("the width of its embedding, {}", found.embedding));
     if (found.sequence > 0) {
@@ -191,6 +197,36 @@ class FactFinder {
       add("num_attention_heads", found.heads * tensor,
           fmt::format("by {} on each of {} ranks", found.attention, tensor));
     if (found.ffn > 0) add("ffn_hidden_size", found.ffn * tensor, "by the products that give its hidden state");
+  }
+
+  /// The largest messages between the parts of a model are activations; losses and flags are small.
+  std::string_view type_of_activations() const {
+    int64_t most = 0;
+    std::string_view type;
+    for (const CollectiveDetail& detail : table_.collectives) {
+      const std::string_view group = table_.text(detail.group_desc);
+      if (!group.starts_with(kTensorGroup) && !group.starts_with(kPipelineGroup)) continue;
+      if (detail.in_elements <= most) continue;
+      most = detail.in_elements;
+      type = table_.text(detail.dtype);
+    }
+    return type == "BFloat16" ? "bf16" : type == "Half" ? "fp16" : type == "Float" ? "fp32" : "";
+  }
+
+  /// What all GEMM kernels' names say; "" where one does not, or says otherwise.
+  std::string_view type_of_gemms() const {
+    std::set<std::string_view> types;
+    for (uint32_t row = 0; row < table_.size(); ++row)
+      if (table_.kind[row] == EventKind::kKernel && row_family(table_, row) == KernelFamily::kGemm)
+        types.insert(type_in_name(table_.name_of(row)));
+    return types.size() == 1 ? *types.begin() : "";
+  }
+
+  static std::string_view type_in_name(std::string_view name) {
+    const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+    if (has("bf16")) return "bf16";
+    if (has("fp16") || has("_f16") || has("hgemm")) return "fp16";
+    return has("_sgemm") ? "fp32" : "";
   }
 
   const EventTable& table_;

@@ -1,0 +1,196 @@
+#include "lumos/program/job_effects.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "lumos/graph/build.h"
+#include "lumos/model/job_fields.h"
+#include "lumos/model/job_file.h"
+#include "lumos/model/test_jobs.h"
+#include "lumos/program/predict.h"
+#include "lumos/program/synthetic_job.h"
+#include "lumos/program/traced_facts.h"
+
+namespace lumos {
+namespace {
+
+/// A small job of eight ranks in which all axes have two.
+Job base_job(const std::vector<JobSetting>& settings = {}) {
+  std::vector<JobSetting> all = {{"num_layers", "8"},
+                                 {"hidden_size", "512"},
+                                 {"num_attention_heads", "8"},
+                                 {"seq_length", "512"},
+                                 {"num_microbatches", "4"},
+                                 {"tensor_model_parallel_size", "2"},
+                                 {"pipeline_model_parallel_size", "2"},
+                                 {"data_parallel_size", "2"},
+                                 {"gpus_per_node", "4"},
+                                 {"overlap_grad_reduce", "true"},
+                                 {"use_distributed_optimizer", "true"},
+                                 {"ddp_bucket_size", "3000000"}};
+  all.insert(all.end(), settings.begin(), settings.end());
+  return test_job(all);
+}
+
+std::vector<EventTable> tables_of(const Job& job) {
+  SyntheticOptions options;
+  options.ranks = ranks_of_stages(job);
+  auto made = simulate_job(job, test_cluster(), options);
+  EXPECT_TRUE(made) << (made ? "" : made.error().message);
+  std::vector<EventTable> tables;
+  for (int64_t rank : options.ranks) tables.push_back(synthetic_table(*made, job, test_cluster(), rank, options.steps));
+  return tables;
+}
+
+Recovery recovered(const Job& job) {
+  std::vector<ExecGraph> graphs;
+  for (EventTable& table : tables_of(job))
+    graphs.push_back(build_graph(std::make_shared<const EventTable>(std::move(table)), {}));
+  auto recovery = recover_job(graphs, job, default_network());
+  EXPECT_TRUE(recovery) << (recovery ? "" : recovery.error().message);
+  return std::move(*recovery);
+}
+
+/// Values to try of a field, whatever it now has.
+std::vector<std::string> values_of(const JobField& field, const Job& job) {
+  if (const auto* member = std::get_if<int64_t Job::*>(&field.member))
+    return {std::to_string(job.**member * 2), std::to_string(std::max<int64_t>(1, job.**member / 2))};
+  if (const auto* member = std::get_if<double Job::*>(&field.member))
+    return {"0", std::to_string(job.**member / 2), std::to_string(job.**member + 0.1)};
+  if (std::holds_alternative<bool Job::*>(field.member)) return {"true", "false"};
+  if (field.name == "rank_order") return {"tp-pp-dp", "dp-pp-tp"};
+  if (field.name == "model_name") return {"other"};
+  if (field.name == "pipeline_schedule") return {"1f1b", "gpipe", "interleaved"};
+  if (field.name == "recompute_granularity") return {"full", "selective", "null"};
+  if (field.name == "recompute_method") return {"uniform", "block"};
+  if (field.name == "normalization") return {"LayerNorm", "RMSNorm"};
+  if (field.name == "position_embedding_type") return {"learned_absolute", "rope", "none"};
+  if (field.name == "params_dtype") return {"bf16", "fp16", "fp32"};
+  if (field.name == "optimizer") return {"adam", "sgd"};
+  return {};
+}
+
+bool says_so(const std::vector<std::string>& warnings, std::string_view field) {
+  for (const std::string& warning : warnings)
+    if (warning.starts_with(field) && warning.find("no effect") != std::string::npos) return true;
+  return false;
+}
+
+/// Every task of a run with its time: a change that another one hides is in here, too.
+using Run = std::vector<std::pair<int64_t, int64_t>>;
+
+ForecastOptions watching(Run& run) {
+  ForecastOptions options;
+  options.seeds = 1;
+  options.look = [&run](size_t, const ForecastRun& seen) {
+    run.clear();
+    for (size_t i = 0; i < seen.timeline.start_ns.size(); ++i)
+      run.emplace_back(seen.timeline.start_ns[i], seen.timeline.end_ns[i]);
+  };
+  return options;
+}
+
+void expect_nothing_in_silence(const Job& job) {
+  const Recovery recovery = recovered(job);
+  Run unchanged, changed;
+  ASSERT_TRUE(forecast(recovery, job, watching(unchanged)));
+  EXPECT_TRUE(changes_without_effect(job, job).empty());
+  SCOPED_TRACE(job_to_toml(job));
+  for (const JobField& field : job_fields()) {
+    const std::vector<std::string> values = values_of(field, job);
+    EXPECT_FALSE(values.empty()) << field.name << ": say here what to try";
+    for (const std::string& value : values) {
+      const auto target = change_job(job, field.name, value);
+      if (!target || changed_fields(job, *target).empty()) continue;
+      const auto found = forecast(recovery, *target, watching(changed));
+      if (!found) {
+        EXPECT_EQ(found.error().kind, ErrorKind::kUsage);
+        EXPECT_NE(found.error().message.find(field.name), std::string::npos) << found.error().message;
+      } else if (changed == unchanged) {
+        EXPECT_TRUE(says_so(found->warnings, field.name)) << field.name << "=" << value << " does nothing in silence";
+      } else {
+        EXPECT_FALSE(says_so(found->warnings, field.name)) << field.name << "=" << value << " does something";
+      }
+    }
+  }
+}
+
+TEST(JobEffects, NoSettingIsWithoutEffectInSilence) {
+  expect_nothing_in_silence(base_job());
+  expect_nothing_in_silence(base_job({{"recompute_granularity", "full"}}));
+  expect_nothing_in_silence(base_job({{"overlap_grad_reduce", "false"}, {"use_distributed_optimizer", "false"}}));
+  expect_nothing_in_silence(base_job({{"pipeline_model_parallel_size", "1"}, {"tensor_model_parallel_size", "1"}}));
+  expect_nothing_in_silence(base_job({{"use_flash_attn", "false"}}));
+  expect_nothing_in_silence(base_job({{"params_dtype", "fp32"}, {"num_layers", "4"}}));
+}
+
+TEST(JobEffects, SmallerBucketsAreMoreOfThem) {
+  const Job job = base_job();
+  const Recovery recovery = recovered(job);
+  const auto transfers = [&](const std::string& size) {
+    const auto target = change_job(job, "ddp_bucket_size", size);
+    ForecastOptions options;
+    options.seeds = 1;
+    int count = 0;
+    options.look = [&](size_t, const ForecastRun& run) {
+      for (const TaskKind kind : run.graph.kind) count += kind == TaskKind::kTransfer;
+    };
+    EXPECT_TRUE(forecast(recovery, *target, options));
+    return count;
+  };
+  EXPECT_GT(transfers("2000000"), transfers("30000000"));
+}
+
+TEST(JobEffects, AnUntiedEmbeddingIsNotSummedOverItsStages) {
+  const Job job = base_job();
+  const Recovery recovery = recovered(job);
+  const auto target = change_job(job, "untie_embeddings_and_output_weights", "true");
+  const auto found = forecast(recovery, *target, {});
+  ASSERT_TRUE(found);
+  EXPECT_LT(found->changed.mean.exposed_comm_ms, found->unchanged.mean.exposed_comm_ms);
+  const Job untied = *target;
+  const auto back = forecast(recovered(untied), job, {});
+  ASSERT_TRUE(back);
+  EXPECT_GT(back->changed.mean.exposed_comm_ms, back->unchanged.mean.exposed_comm_ms);
+}
+
+TEST(TracedFacts, AgreeWithTheJobThatWasTracedAndContradictEveryOther) {
+  const std::vector<std::vector<JobSetting>> jobs = {
+      {},
+      {{"virtual_pipeline_model_parallel_size", "2"}, {"sequence_parallel", "true"}},
+      {{"recompute_granularity", "full"}, {"params_dtype", "fp16"}},
+      {{"rank_order", "tp-pp-dp"}, {"recompute_granularity", "selective"}, {"use_distributed_optimizer", "false"}},
+      {{"num_layers", "2"}, {"micro_batch_size", "2"}, {"num_microbatches", "2"}, {"ffn_hidden_size", "1280"}},
+      {{"pipeline_model_parallel_size", "1"}, {"pipeline_schedule", "gpipe"}}};
+  for (const std::vector<JobSetting>& settings : jobs) {
+    const Job job = base_job(settings);
+    for (const EventTable& table : tables_of(job)) {
+      const std::vector<TracedFact> facts = traced_facts(table, job_settings(job));
+      const Status agrees = check_facts(job, facts, "job.toml");
+      EXPECT_TRUE(agrees) << (agrees ? "" : agrees.error().message);
+      for (const TracedFact& fact : facts) {
+        for (const std::string& value : values_of(*find_job_field(fact.field), job)) {
+          Job other = job;
+          ASSERT_TRUE(set_job_field(other, *find_job_field(fact.field), value == "null" ? "" : value));
+          // Where no axis is between two others, their order is all the same.
+          if (other == job || (fact.field == "rank_order" && job.pipeline_model_parallel_size == 1)) continue;
+          const Status contradicts = check_facts(other, facts, "job.toml");
+          ASSERT_FALSE(contradicts) << fact.field << "=" << value;
+          EXPECT_EQ(contradicts.error().kind, ErrorKind::kUsage);
+          EXPECT_NE(contradicts.error().message.find("job.toml: "), std::string::npos);
+          EXPECT_NE(contradicts.error().message.find("the traces say"), std::string::npos);
+        }
+      }
+      const auto known = [&](std::string_view field) {
+        return std::any_of(facts.begin(), facts.end(), [&](const TracedFact& fact) { return fact.field == field; });
+      };
+      for (const char* field : {"world_size", "tensor_model_parallel_size", "num_layers", "num_microbatches",
+                                "params_dtype", "recompute_granularity"})
+        EXPECT_TRUE(known(field)) << field << " of rank " << table.info.rank;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lumos
