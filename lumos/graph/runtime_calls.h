@@ -1,5 +1,6 @@
-// What a runtime or driver call means to the graph, told from its name. CUDA, HIP, and the driver API share one
-// vocabulary here; a name that is not known is an ordinary call, and becomes a launch if a GPU row claims it.
+// What a runtime or driver call means to the graph, told from its name. CUDA, HIP, Ascend's, SYCL's and the driver
+// APIs share one vocabulary here; a name that is not known is an ordinary call, and becomes a launch if a GPU row
+// claims it.
 #pragma once
 
 #include <cstdint>

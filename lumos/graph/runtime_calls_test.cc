@@ -35,6 +35,35 @@ TEST(RuntimeCalls, WhatTheHostWaitsFor) {
                                     "cudaHostRegister", "cuMemAlloc_v2", "cuModuleLoadData"});
 }
 
+TEST(RuntimeCalls, AscendSpeaksOfTheSameThings) {
+  expect_kind(CallKind::kStreamSync,
+              {"AscendCL@aclrtSynchronizeStream", "aclrtSynchronizeStreamWithTimeout", "Runtime@StreamSynchronize"});
+  expect_kind(CallKind::kDeviceSync, {"AscendCL@aclrtSynchronizeDevice", "aclrtSynchronizeDeviceWithTimeout"});
+  expect_kind(CallKind::kEventSync, {"AscendCL@aclrtSynchronizeEvent", "aclrtSynchronizeEventWithTimeout"});
+  expect_kind(CallKind::kRecord, {"AscendCL@aclrtRecordEvent"});
+  expect_kind(CallKind::kWait, {"AscendCL@aclrtStreamWaitEvent", "aclrtStreamWaitEventWithTimeout"});
+  expect_kind(CallKind::kPoll, {"AscendCL@aclrtQueryEvent", "aclrtQueryEventStatus", "aclrtStreamQuery"});
+  expect_kind(CallKind::kBlockingCopy, {"AscendCL@aclrtMemcpy"});
+  expect_kind(CallKind::kLaunch, {"AscendCL@aclrtMemcpyAsync", "AscendCL@aclrtLaunchKernel"});
+  expect_kind(CallKind::kMayBlock, {"AscendCL@aclrtMalloc", "AscendCL@aclrtFree"});
+}
+
+TEST(RuntimeCalls, IntelsRuntimesSpeakOfTheSameThings) {
+  expect_kind(CallKind::kLaunch,
+              {"urEnqueueKernelLaunch", "urEnqueueKernelLaunchWithArgsExp", "urEnqueueCooperativeKernelLaunchExp",
+               "urEnqueueUSMMemcpy", "urEnqueueUSMFill", "urEnqueueMemBufferRead", "piEnqueueKernelLaunch",
+               "zeCommandListAppendLaunchKernel", "zeCommandListAppendMemoryCopy"});
+  expect_kind(CallKind::kGraphLaunch, {"urEnqueueCommandBufferExp", "urEnqueueGraphExp"});
+  expect_kind(CallKind::kStreamSync,
+              {"urQueueFinish", "piQueueFinish", "zeCommandQueueSynchronize", "zeCommandListHostSynchronize"});
+  expect_kind(CallKind::kEventSync,
+              {"urEventWait", "piEventsWait", "zeEventHostSynchronize", "zeFenceHostSynchronize"});
+  expect_kind(CallKind::kMayBlock, {"urUSMDeviceAlloc", "urUSMHostAlloc", "urUSMFree"});
+  // A barrier records or waits; the name is the same.
+  expect_kind(CallKind::kOther, {"urEnqueueEventsWait", "urEnqueueEventsWaitWithBarrier", "urQueueFlush",
+                                 "urEventGetInfo", "urKernelSetArgPointer"});
+}
+
 TEST(RuntimeCalls, UnknownNamesAreOrdinaryCalls) {
   expect_kind(CallKind::kOther, {"", "cudaGetDevice", "cudaEventCreateWithFlags", "cudaEventDestroy",
                                  "cudaStreamIsCapturing", "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags"});

@@ -189,6 +189,20 @@ TEST(SyncCalls, AFreeThatEndsWithItsDeviceBlocksWhateverAnotherOneDoes) {
   EXPECT_EQ(found.targets[0], Rows{meant});
 }
 
+// Whatever the vendor calls it, the wait of a synchronise is no work of the host.
+TEST(SyncCalls, EveryVendorsSynchroniseWaits) {
+  for (const char* name : {"aclrtSynchronizeStream", "aclrtSynchronizeDevice", "aclrtSynchronizeEvent", "urQueueFinish",
+                           "urEventWait", "zeFenceHostSynchronize", "hipStreamSynchronize"}) {
+    TwoStreams p;
+    const uint32_t meant = p.launch(p.main, p.a, "k", 90'000);
+    p.blocking_call(p.main, name, p.stream_end(p.a));
+    const Found found = find(p);
+    ASSERT_EQ(found.calls.size(), 1u) << name;
+    EXPECT_EQ(found.targets[0], Rows{meant}) << name;
+    EXPECT_TRUE(found.calls[0].waited) << name;
+  }
+}
+
 TEST(SyncCalls, WithoutGpuWorkThereIsNothingToWaitFor) {
   TestProgram p;
   const uint32_t main = p.thread();
