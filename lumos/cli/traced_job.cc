@@ -28,7 +28,7 @@ Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, 
   parallel_for(graphs.size(), threads, [&](size_t i) {
     graphs[i] = build_graph(std::make_shared<const EventTable>(std::move(tables[i])), BuildOptions{});
   });
-  return recover_job(graphs, job, network);
+  return recover_job(graphs, job, network, threads);
 }
 
 std::string cluster_of_device(const std::string& device) {
