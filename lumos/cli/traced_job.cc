@@ -63,7 +63,7 @@ Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, 
   };
   parallel_for(graphs.size(), threads, build, stop);
   if (stop.stop_requested()) return fail_interrupted();
-  return recover_job(graphs, job, network);
+  return recover_job(graphs, job, network, threads);
 }
 
 std::string cluster_of_device(const std::string& device) {

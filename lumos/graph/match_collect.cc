@@ -67,10 +67,9 @@ CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail
   group.name = table.text(detail.group_name);
   group.description = table.text(detail.group_desc);
   group.size = detail.group_size;
-  group.ranks = parse_rank_list(table.text(detail.group_ranks));
+  group.ranks = listed_ranks(table, detail);
   group.source = CommGroup::Source::kArguments;
   if (const ProcessGroup* config = find_group(table.info.groups, group.name)) {
-    if (group.ranks.empty()) group.ranks = config->ranks;
     if (group.description.empty()) group.description = config->description;
     if (!config->ranks.empty()) group.source = CommGroup::Source::kConfig;
   }
@@ -236,9 +235,19 @@ class RankCollector {
 
 }  // namespace
 
+std::vector<int32_t> listed_ranks(const EventTable& table, const CollectiveDetail& detail) {
+  std::vector<int32_t> ranks = parse_rank_list(table.text(detail.group_ranks));
+  const ProcessGroup* config = ranks.empty() ? find_group(table.info.groups, table.text(detail.group_name)) : nullptr;
+  return config == nullptr ? ranks : config->ranks;
+}
+
 std::vector<int32_t> parse_rank_list(std::string_view text) {
+  if (text.find("...") != std::string_view::npos) return {};
+  return shown_ranks(text);
+}
+
+std::vector<int32_t> shown_ranks(std::string_view text) {
   std::vector<int32_t> ranks;
-  if (text.find("...") != std::string_view::npos) return ranks;
   const char* at = text.data();
   const char* end = at + text.size();
   while (at < end) {

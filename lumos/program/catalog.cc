@@ -158,19 +158,44 @@ class ScheduleFollower {
   const std::vector<Action>& schedule_;
 };
 
+/// Forward passes of a whole step: as many as the schedule has, if any step does; else as many as most steps have. A
+/// step with an evaluation in it has more, one that the recording cut has fewer.
+size_t whole_forwards(const std::vector<StepBlocks>& steps, const std::vector<Action>& schedule) {
+  const auto scheduled = static_cast<size_t>(std::count_if(
+      schedule.begin(), schedule.end(), [](const Action& action) { return action.kind == ActionKind::kForward; }));
+  std::map<size_t, size_t> steps_with;
+  for (const StepBlocks& step : steps)
+    if (!step.forwards.empty()) ++steps_with[step.forwards.size()];
+  if (steps_with.empty() || steps_with.count(scheduled) > 0) return steps_with.empty() ? 0 : scheduled;
+  size_t usual = 0, most = 0;
+  for (const auto& [forwards, count] : steps_with)
+    if (count >= most) usual = forwards, most = count;
+  return usual;
+}
+
+/// Keeps whole steps and notes the others.
+void keep_whole_steps(RankCatalog& catalog, const std::vector<Action>& schedule) {
+  const size_t forwards = whole_forwards(catalog.steps, schedule);
+  size_t most_backwards = 0;
+  for (const StepBlocks& step : catalog.steps)
+    if (step.forwards.size() == forwards) most_backwards = std::max(most_backwards, step.backwards.size());
+  std::erase_if(catalog.steps, [&](const StepBlocks& step) {
+    // An evaluation alone has the forwards of a step and no backwards.
+    const bool whole =
+        step.forwards.size() == forwards && 2 * step.backwards.size() >= most_backwards && !step.all.empty();
+    if (!whole) catalog.left_out.push_back(step.step);
+    return !whole;
+  });
+}
+
 }  // namespace
 
 RankCatalog make_catalog(const RankProgram& rank, const std::vector<Action>& schedule) {
   RankCatalog catalog;
   std::map<int16_t, std::vector<Event>> events;
   const auto steps = static_cast<int16_t>(std::max<size_t>(rank.recovered.step_start_ns.size(), 1) - 1);
-  size_t most = 0;
-  for (int16_t step = 0; step < steps; ++step) {
-    catalog.steps.push_back(collect_step(rank, step, &events[step]));
-    most = std::max(most, catalog.steps.back().forwards.size());
-  }
-  // A step that the recording cut has fewer passes than a whole one.
-  std::erase_if(catalog.steps, [&](const StepBlocks& step) { return step.forwards.size() < most || step.all.empty(); });
+  for (int16_t step = 0; step < steps; ++step) catalog.steps.push_back(collect_step(rank, step, &events[step]));
+  keep_whole_steps(catalog, schedule);
   catalog.follows_schedule = !catalog.steps.empty();
   for (StepBlocks& step : catalog.steps)
     catalog.follows_schedule &=

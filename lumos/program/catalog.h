@@ -40,6 +40,7 @@ struct StepBlocks {
 
 struct RankCatalog {
   std::vector<StepBlocks> steps;  ///< whole steps only
+  std::vector<int16_t> left_out;  ///< steps that were traced and are not whole, or hold more than a step of the job
   bool follows_schedule = false;  ///< the passes come in the order of the given schedule
   bool batched_exchange = false;  ///< one launch sends and receives all that is exchanged at a time
 };

@@ -99,7 +99,7 @@ std::map<uint32_t, int32_t> number_threads(const EventTable& table, const Recove
   return numbers;
 }
 
-BlockRole role_of(const RecoveredRank& rank, const Part& part, bool before_layers) {
+BlockRole role_of(const Part& part, bool before_layers) {
   switch (part.label.phase) {
     case Phase::kInit:
       return BlockRole::kInit;
@@ -121,7 +121,6 @@ BlockRole role_of(const RecoveredRank& rank, const Part& part, bool before_layer
     case Phase::kUnknown:
       break;
   }
-  (void)rank;
   return BlockRole::kUnplaced;
 }
 
@@ -234,7 +233,7 @@ class Cutter {
     bool before_layers = true;
     for (uint32_t p = index; p-- > 0 && parts_[p].pass == part.pass;) before_layers &= parts_[p].label.layer < 0;
     Block block;
-    block.role = role_of(rank_, part, before_layers);
+    block.role = role_of(part, before_layers);
     block.label = part.label;
     block.pass = part.pass;
     block.launch_begin = part.launch_begin;

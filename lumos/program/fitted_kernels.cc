@@ -9,6 +9,8 @@ namespace {
 /// Where the trace has no device properties.
 constexpr int64_t kUsualMultiprocessors = 132;
 constexpr double kUsualMemoryGbPerS = 3000;
+/// Where no traced product tells.
+constexpr double kUsualMatrixTflops = 500;
 
 struct TracedGemm {
   GemmShape shape;
@@ -40,7 +42,7 @@ std::vector<TracedGemm> traced_gemms(const RankProgram& rank, const std::vector<
   for (const BlockTask& task : rank.tasks) {
     if (task.kind != TaskKind::kKernel || task.event == kNoIndex) continue;
     const uint32_t launch = rank.recovered.list.launch_of_row[task.event];
-    if (launch == kNoIndex || roles[launch].role > KernelRole::kLogits) continue;
+    if (launch == kNoIndex || roles[launch].role > KernelRole::kLogits || !roles[launch].whole) continue;
     const GemmShape shape = gemm_shape(job, roles[launch]);
     auto found = std::find_if(seen.begin(), seen.end(), [&](const TracedGemm& one) {
       return one.shape == shape && one.part == roles[launch].part;
@@ -74,8 +76,9 @@ Gpu fitted_gpu(const RankProgram& rank, const std::vector<RoleOf>& roles, const 
   gpu.kernel_floor_us = 0;
   double best_error = INFINITY;
   const std::vector<TracedGemm> seen = traced_gemms(rank, roles, job);
+  gpu.matrix_tflops = kUsualMatrixTflops;
   Gpu best = gpu;
-  best.matrix_tflops = 500;
+  if (seen.empty()) return best;
   for (double start_us : {0.0, 0.5, 1.0, 2.0, 4.0, 8.0}) {
     gpu.gemm_tile_start_us = start_us;
     for (double tflops = 20; tflops < 3000; tflops *= 1.02) {

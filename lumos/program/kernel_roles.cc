@@ -10,15 +10,30 @@ namespace {
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 bool is_attention(std::string_view name) {
-  for (std::string_view part : {"flash", "fmha", "attention", "Attention", "softmax", "Softmax"})
+  for (std::string_view part : {"flash", "fmha", "attention", "Attention", "softmax", "Softmax", "SoftMax"})
     if (contains(name, part)) return true;
   return false;
 }
 
+/// Attention as one kernel; a softmax is a part of it.
+bool is_fused_attention(std::string_view name) {
+  return is_attention(name) && !contains(name, "oftmax") && !contains(name, "oftMax");
+}
+
+/// Adds up the parts of a product whose sum over K was split: no product of its own.
+bool is_split_sum(std::string_view name) {
+  for (std::string_view part : {"splitKreduce", "ReduceSplitK", "PostGSU"})
+    if (contains(name, part)) return true;
+  return false;
+}
+
+/// Operators that multiply many matrices of activations: what attention is without a fused kernel.
+bool is_batched_operator(std::string_view name) { return contains(name, "bmm") || contains(name, "Bmm"); }
+
 /// Fused attention kernels name the library that GEMMs come from, too.
 bool is_gemm(std::string_view name) {
-  if (is_attention(name)) return false;
-  for (std::string_view part : {"gemm", "Gemm", "GEMM", "cutlass", "wgmma", "nvjet", "Cijk_", "splitKreduce"})
+  if (is_attention(name) || is_split_sum(name)) return false;
+  for (std::string_view part : {"gemm", "Gemm", "GEMM", "cutlass", "wgmma", "nvjet", "Cijk_"})
     if (contains(name, part)) return true;
   return false;
 }
@@ -33,8 +48,12 @@ class RoleFinder {
       : rank_(rank), table_(*rank.table), launches_(rank.recovered.list.launches) {
     roles_.resize(launches_.size());
     for (uint32_t id = 0; id < table_.names->size(); ++id) {
-      gemm_.push_back(is_gemm(table_.text(NameId{id})));
-      attention_.push_back(is_attention(table_.text(NameId{id})));
+      const std::string_view name = table_.text(NameId{id});
+      gemm_.push_back(is_gemm(name));
+      attention_.push_back(is_attention(name));
+      fused_attention_.push_back(is_fused_attention(name));
+      split_sum_.push_back(is_split_sum(name));
+      batched_.push_back(is_batched_operator(name));
     }
   }
 
@@ -79,6 +98,11 @@ class RoleFinder {
   uint32_t name_id(uint32_t launch) const { return static_cast<uint32_t>(table_.name[launches_[launch].gpu_row]); }
   bool gemm(uint32_t launch) const { return gemm_[name_id(launch)]; }
   bool attention(uint32_t launch) const { return attention_[name_id(launch)]; }
+  bool batched(uint32_t launch) const {
+    const auto is = [&](uint32_t op) { return op != kNoIndex && batched_[static_cast<uint32_t>(table_.name[op])]; };
+    return is(launches_[launch].inner_op) || is(launches_[launch].outer_op);
+  }
+  Phase phase(uint32_t launch) const { return rank_.recovered.labels[launch].phase; }
 
   /// True inside the accumulation of a parameter's gradient: its kernels are as large as the parameter.
   bool accumulates(uint32_t launch) const {
@@ -107,29 +131,55 @@ class RoleFinder {
   }
 
   void layer(const Block& block, bool backward) {
-    std::vector<uint32_t> gemms;
-    for (uint32_t i = block.launch_begin; i < block.launch_end; ++i)
-      if (!launches_[i].is_communication && gemm(i)) gemms.push_back(i);
-    assign_linears(gemms, backward);
+    LayerProducts products = find_products(block);
+    assign_linears(products, backward);
+    place_batched(products, backward);
     const std::vector<bool> extra =
         backward ? extra_launches(block) : std::vector<bool>(block.launch_end - block.launch_begin, false);
+    uint32_t product = kNoIndex;  // the last one before
     for (uint32_t i = block.launch_begin; i < block.launch_end; ++i) {
       RoleOf& role = roles_[i];
-      if (launches_[i].is_communication)
+      if (launches_[i].is_communication) {
         role.role = KernelRole::kCommunication;
-      else if (gemm(i))
-        continue;
-      else if (extra[i - block.launch_begin])
+      } else if (gemm(i)) {
+        product = i;
+      } else if (split_sum(i) && product != kNoIndex) {
+        role = {roles_[product].role, roles_[product].part, false};
+      } else if (extra[i - block.launch_begin]) {
         role.role = KernelRole::kWeights;
-      else if (attention(i))
+      } else if (attention(i) || between_batched(products, i)) {
         role.role = KernelRole::kAttention;
-      else
-        role.role = between_linears(gemms, i);
+      } else {
+        role.role = between_linears(products.linears, i);
+      }
     }
   }
 
-  /// A forward has one product per linear layer, a backward two (after those of its recomputation, if any).
-  void assign_linears(const std::vector<uint32_t>& gemms, bool backward) {
+  /// The products of a layer: of activations with weights, and of activations with each other. In launch order.
+  struct LayerProducts {
+    std::vector<uint32_t> linears;
+    std::vector<uint32_t> batched;
+    std::vector<uint32_t> attention;  ///< kernels of attention that are no products
+    bool fused_attention = false;
+  };
+
+  LayerProducts find_products(const Block& block) const {
+    LayerProducts found;
+    for (uint32_t i = block.launch_begin; i < block.launch_end; ++i) {
+      if (launches_[i].is_communication) continue;
+      if (gemm(i)) (batched(i) ? found.batched : found.linears).push_back(i);
+      if (attention(i)) found.attention.push_back(i);
+      found.fused_attention |= fused_attention_[name_id(i)];
+    }
+    return found;
+  }
+
+  bool split_sum(uint32_t launch) const { return split_sum_[name_id(launch)]; }
+
+  /// A forward has one product per linear layer, a backward two (after those of its recomputation, if any). Where a
+  /// model has others, their place around attention tells.
+  void assign_linears(const LayerProducts& products, bool backward) {
+    const std::vector<uint32_t>& linears = products.linears;
     std::vector<RoleOf> expected;
     auto forward = [&] {
       for (KernelRole role : kLinears) expected.push_back({role, GemmPart::kForward});
@@ -137,15 +187,92 @@ class RoleFinder {
     if (!backward) {
       forward();
     } else {
-      if (gemms.size() == 12) forward();
+      if (linears.size() == 12) forward();
       for (auto role = kLinears.rbegin(); role != kLinears.rend(); ++role) {
         expected.push_back({*role, GemmPart::kInputGradient});
         expected.push_back({*role, GemmPart::kWeightGradient});
       }
     }
-    for (size_t i = 0; i < gemms.size(); ++i)
-      roles_[gemms[i]] =
-          gemms.size() == expected.size() ? expected[i] : RoleOf{KernelRole::kOtherGemm, GemmPart::kForward};
+    if (linears.size() == expected.size()) {
+      for (size_t i = 0; i < linears.size(); ++i) roles_[linears[i]] = expected[i];
+      return;
+    }
+    for (uint32_t i : linears) roles_[i].role = KernelRole::kOtherGemm;
+    // What is recomputed runs as a forward does, whether or not it is part of a backward.
+    for (bool again : {false, true}) {
+      const auto chosen = [&](const std::vector<uint32_t>& from) {
+        std::vector<uint32_t> out;
+        for (uint32_t i : from)
+          if ((phase(i) == Phase::kRecompute) == again) out.push_back(i);
+        return out;
+      };
+      std::vector<uint32_t> core = chosen(products.attention);
+      if (!products.fused_attention) {
+        const std::vector<uint32_t> batched = chosen(products.batched);
+        core.insert(core.end(), batched.begin(), batched.end());
+      }
+      place_around_attention(chosen(linears), core, backward && !again);
+    }
+  }
+
+  /// Linear layers by their place: before attention what makes queries, keys and values; after it the projection, then
+  /// one or more into the wide part of the MLP, and the one out of it. In a backward the other way round, two products
+  /// each. Nothing where there are fewer.
+  void place_around_attention(const std::vector<uint32_t>& linears, const std::vector<uint32_t>& core, bool backward) {
+    if (core.empty()) return;
+    const auto [first, last] = std::minmax_element(core.begin(), core.end());
+    std::vector<uint32_t> inner, outer;  // on the side of queries, and on that of the MLP
+    for (uint32_t i : linears) {
+      if (i > *first && i < *last) return;
+      ((i < *first) != backward ? inner : outer).push_back(i);
+    }
+    const size_t each = backward ? 2 : 1;
+    if (inner.empty() || outer.size() < 3 * each || inner.size() % each != 0 || outer.size() % each != 0) return;
+    if (backward) std::reverse(outer.begin(), outer.end());  // as the forward runs them
+    const auto assign = [&](const std::vector<uint32_t>& some, size_t begin, size_t end, KernelRole role) {
+      for (size_t i = begin; i < end; ++i) {
+        // Reversed, each pair holds the weight's gradient first.
+        const bool weight = &some == &outer ? i % 2 == 0 : i % 2 == 1;
+        roles_[some[i]] = {role,
+                           !backward ? GemmPart::kForward
+                           : weight  ? GemmPart::kWeightGradient
+                                     : GemmPart::kInputGradient,
+                           end - begin == each};
+      }
+    };
+    assign(inner, 0, inner.size(), KernelRole::kQkv);
+    assign(outer, 0, each, KernelRole::kProjection);
+    assign(outer, each, outer.size() - each, KernelRole::kFc1);
+    assign(outer, outer.size() - each, outer.size(), KernelRole::kFc2);
+  }
+
+  /// Batched products between the linear layers of attention are attention; others (experts) are products of weights.
+  void place_batched(const LayerProducts& products, bool backward) {
+    const auto gap = [&](uint32_t launch) {
+      return std::lower_bound(products.linears.begin(), products.linears.end(), launch) - products.linears.begin();
+    };
+    for (uint32_t i : products.batched) roles_[i].role = KernelRole::kOtherGemm;
+    if (products.fused_attention) return;
+    for (bool again : {false, true}) {
+      std::vector<uint32_t> own;
+      for (uint32_t i : products.batched)
+        if ((phase(i) == Phase::kRecompute) == again) own.push_back(i);
+      if (own.empty()) continue;
+      const auto place = gap(backward && !again ? own.back() : own.front());
+      for (uint32_t i : own)
+        if (gap(i) == place) roles_[i].role = KernelRole::kAttention;
+    }
+  }
+
+  /// True between two products of attention, where kernels work on its scores: as many as tokens times tokens.
+  bool between_batched(const LayerProducts& products, uint32_t launch) const {
+    const auto next = std::lower_bound(products.batched.begin(), products.batched.end(), launch);
+    if (next == products.batched.begin() || next == products.batched.end()) return false;
+    const uint32_t before = *(next - 1), after = *next;
+    if (roles_[before].role != KernelRole::kAttention || roles_[after].role != KernelRole::kAttention) return false;
+    if (phase(before) != phase(after)) return false;
+    return std::lower_bound(products.linears.begin(), products.linears.end(), before) ==
+           std::lower_bound(products.linears.begin(), products.linears.end(), after);
   }
 
   /// Launches that do not fit into the usual sequence of a backward layer.
@@ -216,11 +343,15 @@ class RoleFinder {
 
   void head(const Block& block, bool backward) {
     bool logits = backward;
+    uint32_t product = kNoIndex;  // the last one before
     for (uint32_t i = block.launch_begin; i < block.launch_end; ++i) {
       RoleOf& role = roles_[i];
       if (launches_[i].is_communication) {
         role.role = KernelRole::kCommunication;
+      } else if (split_sum(i) && product != kNoIndex) {
+        role = {roles_[product].role, roles_[product].part, false};
       } else if (gemm(i)) {
+        product = i;
         role = {KernelRole::kLogits, !backward ? GemmPart::kForward
                                      : logits  ? GemmPart::kInputGradient
                                                : GemmPart::kWeightGradient};
@@ -238,7 +369,7 @@ class RoleFinder {
   const std::vector<Launch>& launches_;
   std::vector<RoleOf> roles_;
   std::vector<NameId> usual_;
-  std::vector<bool> gemm_, attention_;  ///< by name
+  std::vector<bool> gemm_, attention_, fused_attention_, split_sum_, batched_;  ///< by name
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ enum class GemmPart : uint8_t { kForward, kInputGradient, kWeightGradient };
 struct RoleOf {
   KernelRole role = KernelRole::kOther;
   GemmPart part = GemmPart::kForward;
+  bool whole = true;  ///< false: one of several launches that make the product (q, k and v apart, a split sum over K)
 };
 
 /// One role per launch of the rank, parallel to LaunchList::launches.

@@ -81,6 +81,7 @@ class ContextStack {
       engine_after |= hints.engine && checkpoint_at != SIZE_MAX;
       if (table_.kind[row] != EventKind::kCpuOp) continue;
       if (launch.outer_op == kNoIndex) launch.outer_op = row;
+      launch.inner_op = row;
       const OpDetail* op = table_.op_detail(row);
       if (op && op->sequence >= 0) launch.sequence_op = row;
     }

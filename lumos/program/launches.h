@@ -17,6 +17,7 @@ struct Launch {
   uint32_t gpu_row = kNoIndex;        ///< first GPU row
   uint32_t lane = kNoIndex;           ///< thread of the call
   uint32_t outer_op = kNoIndex;       ///< outermost enclosing operator
+  uint32_t inner_op = kNoIndex;       ///< innermost enclosing operator
   uint32_t sequence_op = kNoIndex;    ///< innermost enclosing operator with an autograd sequence number
   uint32_t checkpoint_op = kNoIndex;  ///< enclosing backward of a checkpoint, which runs its forward again
   bool in_backward = false;           ///< the autograd engine is running it

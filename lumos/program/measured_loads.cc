@@ -51,9 +51,10 @@ RankLoads measure_rank(ExecGraph graph, const RankTransfers& transfers) {
 
 }  // namespace
 
-MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vector<RankTransfers>& transfers) {
+MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vector<RankTransfers>& transfers,
+                            int threads) {
   std::vector<RankLoads> ranks(graphs.size());
-  parallel_for(graphs.size(), 0, [&](size_t r) { ranks[r] = measure_rank(graphs[r], transfers[r]); });
+  parallel_for(graphs.size(), threads, [&](size_t r) { ranks[r] = measure_rank(graphs[r], transfers[r]); });
   MeasuredLoads out;
   std::array<double, static_cast<size_t>(LoadClass::kCount)> weighted{};
   for (RankLoads& rank : ranks) {

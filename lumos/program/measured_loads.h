@@ -23,7 +23,8 @@ struct MeasuredLoads {
 };
 
 /// `graphs` are those that `program` was made of. O(tasks log tasks).
-MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vector<RankTransfers>& transfers);
+MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vector<RankTransfers>& transfers,
+                            int threads = 0);
 
 /// The loads of the tasks of a lowered graph. What a duration has grown by, its measured overlap has, too.
 std::vector<TaskLoad> loads_of(const ExecGraph& graph, const std::vector<TaskOrigin>& origins, const Program& program,

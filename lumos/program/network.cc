@@ -112,11 +112,9 @@ bool has_several_kinds(const std::vector<Observation>& observations) {
   return reduces && others;
 }
 
-/// Switches add up from NVLink 4 on, which came with compute capability 9.
-bool has_summing_switches(const Program& program) {
-  constexpr int32_t kFirstMajor = 9;
+bool sums_in_switches(const Program& program) {
   if (program.ranks.empty() || program.ranks.front().table->info.devices.empty()) return false;
-  return program.ranks.front().table->info.devices.front().compute_major >= kFirstMajor;
+  return has_summing_switches(program.ranks.front().table->info.devices.front().name);
 }
 
 /// Latency and bandwidth of one tier. A trace shows few group sizes, from which start and hop cannot be told apart:
@@ -124,7 +122,7 @@ bool has_summing_switches(const Program& program) {
 /// already when the fabric is fitted.
 void fit_tier(std::vector<Observation> observations, bool fabric, Network* network) {
   Tier* tier = fabric ? &network->fabric : &network->node;
-  const double hop_share = tier->hop_us / tier->latency_us;
+  const double hop_share = tier->latency_us > 0 ? tier->hop_us / tier->latency_us : 0;
   std::vector<Row> rows;
   std::vector<double> values;
   for (const Observation& seen : observations) {
@@ -140,17 +138,22 @@ void fit_tier(std::vector<Observation> observations, bool fabric, Network* netwo
   if (rows.empty()) return;
   // Large messages alone would take the differences between kinds for latency: one small message of the default tier
   // counts as seen.
-  observations.push_back({CommKind::kPointToPoint, 0, {2, 2}, tier->latency_us + tier->hop_us, true});
-  rows.push_back({1 + hop_share, 0, 0});
-  values.push_back(observations.back().us);
+  const double smallest_us = tier->latency_us + tier->hop_us;
+  const bool with_smallest = smallest_us > 0;
+  if (with_smallest) {
+    observations.push_back({CommKind::kPointToPoint, 0, {2, 2}, smallest_us, true});
+    rows.push_back({1 + hop_share, 0, 0});
+    values.push_back(smallest_us);
+  }
   Row x = fit_lower_side(observations, rows, values, !fabric && has_several_kinds(observations) ? 3 : 2);
   if (x[1] <= 0) x = fit_lower_side(observations, rows, values, 2);
-  if (x[1] <= 0) return;
+  // Also where the sums were no numbers.
+  if (!(x[1] > 0) || !std::isfinite(x[0] + x[1] + x[2])) return;
   tier->latency_us = x[0];
   tier->hop_us = x[0] * hop_share;
   tier->gb_per_s = 1 / x[1];
   if (!fabric) network->copy_us_per_kb = x[2];
-  rows.pop_back();
+  if (with_smallest) rows.pop_back();
   tier->observations = static_cast<int>(rows.size());
   double error = 0;
   for (size_t i = 0; i < rows.size(); ++i)
@@ -159,6 +162,16 @@ void fit_tier(std::vector<Observation> observations, bool fabric, Network* netwo
 }
 
 }  // namespace
+
+// GPUs that NVLink 4 or later connects through switches which add up (NVLink SHARP). Cards of the same chips in PCIe
+// slots ("NVIDIA H100 PCIe", "NVIDIA H200 NVL") have bridges at most, and other makers number their chips alike.
+bool has_summing_switches(std::string_view device) {
+  const auto has = [&](std::string_view part) { return device.find(part) != std::string_view::npos; };
+  if (has("PCIe") || has("NVL") || has("RTX") || has("GH200")) return false;
+  for (std::string_view chip : {"H100", "H200", "H800", "H20", "B100", "B200", "B300"})
+    if (has(chip)) return true;
+  return false;
+}
 
 double transfer_us(const Network& network, CommKind kind, double bytes, GroupSpan span) {
   if (span.members <= 1) return 0;
@@ -275,7 +288,7 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
         .push_back({kind, static_cast<double>(bytes), span, times[times.size() / 2], matched});
   }
   Network network = defaults;
-  network.switch_sums = has_summing_switches(program);
+  network.switch_sums = sums_in_switches(program);
   fit_tier(inside, false, &network);
   fit_tier(between, true, &network);
   return network;

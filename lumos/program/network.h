@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lumos/model/cluster.h"
@@ -44,6 +45,9 @@ void bound_transfers(const Network& network, const Program& program, const Job& 
 /// Fits both tiers on the transfers of all ranks; what the trace cannot show stays at `defaults`.
 Network fit_network(const Program& program, const std::vector<RankTransfers>& transfers, const Job& job,
                     const Network& defaults);
+
+/// Whether the GPUs called `device` in a trace sit on switches that add up what passes, as large servers of them do.
+bool has_summing_switches(std::string_view device);
 
 /// The tiers of a cluster file.
 Network network_of(const Cluster& cluster);

@@ -220,7 +220,9 @@ void number_passes(const EventTable& table, const RecoverHints& hints, Recovered
 
   const int group = rank.stages * rank.chunks;
   for (auto& [step, list] : order.by_step) {
-    for (size_t k = 0; k < list.size(); ++k) {
+    // Labels number micro-batches with 16 bits; what comes after is outside of any.
+    const size_t numbered = std::min<size_t>(list.size(), INT16_MAX);
+    for (size_t k = 0; k < numbered; ++k) {
       Pass& pass = rank.passes[list[k]];
       const int index = static_cast<int>(k);
       if (rank.chunks > 1) {

@@ -182,8 +182,9 @@ class Cutter {
     }
     for (Pass& pass : rank_.passes) {
       auto after = std::upper_bound(starts_.begin(), starts_.end(), launches_[pass.begin].ts_ns);
-      const auto index = static_cast<int16_t>(after - starts_.begin() - 1);
-      pass.step = index >= 0 && index + 1 < static_cast<int>(starts_.size()) ? index : -1;
+      const auto index = after - starts_.begin() - 1;
+      const bool whole = index >= 0 && index + 1 < static_cast<std::ptrdiff_t>(starts_.size()) && index <= INT16_MAX;
+      pass.step = whole ? static_cast<int16_t>(index) : int16_t{-1};
     }
     rank_.step_start_ns = starts_;
   }

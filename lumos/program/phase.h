@@ -1,5 +1,5 @@
 // The phases of a training step and the label that recovery gives to each piece of GPU work. Made by program/recover;
-// read by program/template, by predictions and by whoever prints a recovered program.
+// read by program/cut_blocks, by predictions and by whoever prints a recovered program.
 #pragma once
 
 #include <cstdint>

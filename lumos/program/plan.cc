@@ -11,6 +11,7 @@
 #include "lumos/program/draw.h"
 #include "lumos/program/host_lags.h"
 #include "lumos/program/meetings.h"
+#include "lumos/program/repeats.h"
 
 namespace lumos {
 namespace {
@@ -117,9 +118,9 @@ class StagePlanner {
     const StepBlocks& from = step(rank);
     const double ratio = stage_ratio(rank);
     const size_t begin = out.size();
-    put_repeated(rank, from.grad_sync, ratio, out);
+    put_repeated(rank, from.grad_sync, ratio, false, out);
     const size_t optimizer = out.size();
-    put_repeated(rank, from.optimizer, ratio, out);
+    put_repeated(rank, from.optimizer, ratio, true, out);
     for (size_t first : {begin, optimizer})
       if (first < out.size()) out[first].joins_streams = true;
     const uint32_t log_rank = ends_.last ? last_ : donor_;
@@ -151,13 +152,14 @@ class StagePlanner {
   }
 
   uint32_t pick_end(bool first) {
-    if (ends_of(recovery_.places[donor_].stage, base_.pipeline_model_parallel_size).first == first && donor_chosen_)
-      return donor_;
+    const auto holds = [&](uint32_t rank) {
+      const StageEnds has = ends_of(recovery_.places[rank].stage, base_.pipeline_model_parallel_size);
+      return first ? has.first : has.last;
+    };
+    if (holds(donor_)) return donor_;
     std::vector<uint32_t> ranks;
-    for (uint32_t r = 0; r < recovery_.places.size(); ++r) {
-      const StageEnds has = ends_of(recovery_.places[r].stage, base_.pipeline_model_parallel_size);
-      if (first ? has.first : has.last) ranks.push_back(r);
-    }
+    for (uint32_t r = 0; r < recovery_.places.size(); ++r)
+      if (holds(r)) ranks.push_back(r);
     return draw_.pick(ranks);
   }
 
@@ -279,18 +281,35 @@ class StagePlanner {
            static_cast<double>(stage_parameters(base_, recovery_.places[rank].stage).total());
   }
 
-  void put_repeated(uint32_t rank, const std::vector<uint32_t>& blocks, double ratio, std::vector<PlacedBlock>& out) {
+  /// What repeats comes `ratio` times as often. Of what does not (one kernel over all parameters, or one of several
+  /// that follow each other), `by_time` makes the kernel longer instead.
+  void put_repeated(uint32_t rank, const std::vector<uint32_t>& blocks, double ratio, bool by_time,
+                    std::vector<PlacedBlock>& out) {
     const auto& all = recovery_.program.ranks[rank].blocks;
-    for (size_t begin = 0; begin < blocks.size();) {
-      size_t end = begin + 1;
-      while (end < blocks.size() && all[blocks[end]].shape == all[blocks[begin]].shape) ++end;
-      const size_t length = end - begin;
+    std::vector<uint64_t> shapes;
+    for (uint32_t block : blocks) shapes.push_back(all[block].shape);
+    for (const Repeat& repeat : find_repeats(shapes)) {
+      if (repeat.count == 1) {
+        put(rank, blocks[repeat.begin], out);
+        if (by_time) out.back().gpu_scale = static_cast<float>(grown(rank, all[blocks[repeat.begin]], ratio));
+        continue;
+      }
       const auto wanted =
-          length == 1 ? size_t{1}
-                      : std::max<size_t>(1, static_cast<size_t>(std::llround(ratio * static_cast<double>(length))));
-      for (size_t i = 0; i < wanted; ++i) put(rank, blocks[begin + i * length / wanted], out);
-      begin = end;
+          std::max<size_t>(1, static_cast<size_t>(std::llround(ratio * static_cast<double>(repeat.count))));
+      for (size_t i = 0; i < wanted; ++i)
+        for (size_t k = 0; k < repeat.unit; ++k)
+          put(rank, blocks[repeat.begin + i * repeat.count / wanted * repeat.unit + k], out);
     }
+  }
+
+  /// Factor on the kernel of an optimizer's block: what it takes above the shortest kernel grows with the parameters.
+  double grown(uint32_t rank, const Block& block, double ratio) const {
+    const RankProgram& program = recovery_.program.ranks[rank];
+    const uint32_t row = program.recovered.list.launches[block.launch_begin].gpu_row;
+    const auto whole = static_cast<double>(program.table->dur_ns[row]);
+    if (program.table->kind[row] != EventKind::kKernel || whole <= 0) return 1;
+    const double above = std::max(0.0, whole - recovery_.kernels[rank].floor_us * 1e3);
+    return (whole - above + above * ratio) / whole;
   }
 
   const Recovery& recovery_;
@@ -301,7 +320,6 @@ class StagePlanner {
   int64_t layers_ = 0;
   bool same_schedule_ = false;
   bool same_layers_ = false;
-  bool donor_chosen_ = true;
   int64_t stage_ = 0;
   StageEnds ends_;
   uint32_t donor_ = 0, first_ = 0, last_ = 0;
@@ -329,12 +347,13 @@ RecoverHints hints_from_job(const Job& job, int64_t rank) {
   return hints;
 }
 
-Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults) {
+Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults,
+                             int threads) {
   const auto schedule = TRY(make_schedule(schedule_shape(job)));
   Recovery recovery;
   recovery.job = job;
   std::vector<RecoveredRank> recovered(graphs.size());
-  parallel_for(graphs.size(), 0, [&](size_t i) {
+  parallel_for(graphs.size(), threads, [&](size_t i) {
     recovered[i] = recover(*graphs[i].ranks[0].table, hints_from_job(job, graphs[i].ranks[0].rank));
   });
   for (const ExecGraph& graph : graphs) recovery.places.push_back(place_of(job, graph.ranks[0].rank));
@@ -355,10 +374,10 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
   bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
   find_host_lags(recovery.program, recovery.transfers);
-  recovery.loads = measure_loads(graphs, recovery.transfers);
+  recovery.loads = measure_loads(graphs, recovery.transfers, threads);
   recovery.roles.resize(graphs.size());
   recovery.kernels.resize(graphs.size());
-  parallel_for(graphs.size(), 0, [&](size_t r) {
+  parallel_for(graphs.size(), threads, [&](size_t r) {
     recovery.roles[r] = find_roles(recovery.program.ranks[r]);
     recovery.kernels[r] = fit_kernels(recovery.program.ranks[r], recovery.roles[r], job);
   });

@@ -32,8 +32,9 @@ struct Recovery {
 };
 
 /// Recovers the program of a job from its graphs, one rank each. Errors: kFailed when no whole step was recovered on
-/// some rank or a pipeline end was not traced, with what is missing.
-Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults);
+/// some rank or a pipeline end was not traced, with what is missing. `threads` 0: the processors of this machine.
+Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults,
+                             int threads = 0);
 
 ScheduleShape schedule_shape(const Job& job);
 

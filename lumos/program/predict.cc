@@ -1,5 +1,7 @@
 #include "lumos/program/predict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -29,6 +31,27 @@ double measured_step_ms(const Recovery& recovery) {
     }
   }
   return count > 0 ? sum / count : 0;
+}
+
+/// What the traces hold besides whole steps of the job, in words; nothing where all is taken.
+std::vector<std::string> left_out_steps(const Recovery& recovery) {
+  size_t ranks = 0, steps = 0, kept = 0;
+  std::string first;
+  for (size_t r = 0; r < recovery.catalogs.size(); ++r) {
+    const RankCatalog& catalog = recovery.catalogs[r];
+    if (catalog.left_out.empty()) continue;
+    ++ranks;
+    if (!first.empty()) continue;
+    steps = catalog.left_out.size();
+    kept = catalog.steps.size();
+    std::vector<int> places;
+    for (int16_t step : catalog.left_out) places.push_back(step + 1);
+    first = fmt::format("rank {}: step {}", recovery.program.ranks[r].rank, fmt::join(places, ", "));
+  }
+  if (ranks == 0) return {};
+  return {fmt::format("{} of {} traced steps {} no whole step of this job and left out ({}{})", steps, steps + kept,
+                      steps == 1 ? "is" : "are", first,
+                      ranks > 1 ? fmt::format("; {} more ranks leave out some", ranks - 1) : "")};
 }
 
 /// Time between two synchronisations of the replicas, up to a constant: a step of `slots` micro-batches.
@@ -202,6 +225,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
   out.warnings = changes_without_effect(recovery.job, target);
   for (std::string& warning : warnings_of(out)) out.warnings.push_back(std::move(warning));
+  for (std::string& warning : left_out_steps(recovery)) out.warnings.push_back(std::move(warning));
   return out;
 }
 

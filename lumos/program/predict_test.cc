@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lumos/graph/build.h"
+#include "lumos/model/parameters.h"
 #include "lumos/program/test_program.h"
 
 namespace lumos {
@@ -43,6 +44,76 @@ TEST(Predict, TheUnchangedJobTakesWhatItTook) {
     const auto found = forecast(recovery, recovery.job, {});
     ASSERT_TRUE(found);
     EXPECT_NEAR(found->changed.mean.step_ms / found->measured_ms, 1, 0.02);
+  }
+}
+
+TEST(Predict, AStepThatHoldsMoreThanTheJobsIsLeftOutAndNamed) {
+  TestTraceShape shape;
+  shape.steps = 4;
+  const double usual = recover_trace(shape).catalogs[0].steps.size() == 4u
+                           ? forecast(recover_trace(shape), job_of(shape), {})->unchanged.mean.step_ms
+                           : 0;
+  TestTraceShape evaluated = shape, unmarked = shape;
+  evaluated.evaluated_step = 1;
+  unmarked.unmarked_step = 2;
+  for (const TestTraceShape& odd : {evaluated, unmarked}) {
+    const Recovery recovery = recover_trace(odd);
+    for (const StepBlocks& step : recovery.catalogs[0].steps) EXPECT_EQ(step.forwards.size(), size_t(odd.microbatches));
+    EXPECT_EQ(recovery.catalogs[0].left_out, (std::vector<int16_t>{1}));
+    const auto found = forecast(recovery, job_of(odd), {});
+    ASSERT_TRUE(found);
+    EXPECT_NEAR(found->unchanged.mean.step_ms / usual, 1, 0.02);
+    ASSERT_FALSE(found->warnings.empty());
+    EXPECT_NE(found->warnings.front().find("left out"), std::string::npos) << found->warnings.front();
+  }
+}
+
+TEST(Predict, WithoutAnyStepOfTheJobTheUsualOnesAreTaken) {
+  TestTraceShape shape;
+  shape.steps = 4;
+  shape.evaluated_step = 3;
+  TestTraceShape other = shape;
+  other.microbatches = shape.microbatches + 3;
+  const auto graph = build_graph(TestTrace(shape).table(), {});
+  const auto recovery = recover_job({graph}, job_of(other), default_network());
+  ASSERT_TRUE(recovery);
+  EXPECT_EQ(recovery->catalogs[0].left_out, (std::vector<int16_t>{3}));
+}
+
+/// Time of the optimizer's kernels in a plan of one step.
+double optimizer_us(const Recovery& recovery, const Job& target) {
+  const auto plan = plan_step(recovery, target, recovery.network, 0);
+  EXPECT_TRUE(plan);
+  const RankProgram& rank = recovery.program.ranks[0];
+  double us = 0;
+  for (const PlacedBlock& placed : plan->ranks[0].blocks) {
+    const Block& block = rank.blocks[placed.block];
+    if (block.role != BlockRole::kOptimizer) continue;
+    const uint32_t row = rank.recovered.list.launches[block.launch_begin].gpu_row;
+    us += placed.gpu_scale * static_cast<double>(rank.table->dur_ns[row]) / 1e3;
+  }
+  return us;
+}
+
+TEST(Predict, AnOptimizerGrowsWithTheModelHoweverItsKernelsFollowEachOther) {
+  const std::vector<std::vector<std::string>> optimizers = {
+      std::vector<std::string>(12, "adam"),
+      {"mul_adam", "sqrt_adam", "mul_adam", "sqrt_adam", "mul_adam", "sqrt_adam", "mul_adam", "sqrt_adam"},
+      {"norm_adam", "mul_adam", "addcmul_adam", "sqrt_adam", "mul_adam", "addcmul_adam", "sqrt_adam"},
+      {"mul_adam", "sqrt_adam"},
+      {"adam"}};
+  for (const std::vector<std::string>& optimizer : optimizers) {
+    TestTraceShape shape;
+    shape.optimizer = optimizer;
+    const Recovery recovery = recover_trace(shape);
+    const auto target = change_job(recovery.job, {{"num_layers", "16"}});
+    ASSERT_TRUE(target);
+    const double wanted = static_cast<double>(stage_parameters(*target, 0).total()) /
+                          static_cast<double>(stage_parameters(recovery.job, 0).total());
+    // Kernels of this trace all take as long as the shortest one: single ones have nothing that could grow.
+    const double grown = optimizer_us(recovery, *target) / optimizer_us(recovery, recovery.job);
+    EXPECT_GT(wanted, 1.5);
+    EXPECT_NEAR(grown, optimizer.size() > 2 ? wanted : 1, 0.2 * wanted) << optimizer.size();
   }
 }
 

@@ -1,6 +1,6 @@
 // The recovered program of a job: every rank's graph cut into blocks (a layer's forward, an exchange between stages,
 // one unit of the optimizer ...), each with its host side, its GPU side and what it depends on outside of itself. Made
-// by program/template from ExecGraphs and their labels; changed and lowered again by program/lower.
+// by program/cut_blocks from ExecGraphs and their labels; changed and lowered again by program/lower.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Recovery: from the events of one rank to the program that made them. Every launch gets a label (phase, micro-batch,
-// chunk, layer) and launches with one label in a row form a pass over the model. Read by program/template, inspect and
-// predict.
+// chunk, layer) and launches with one label in a row form a pass over the model. Read by program/cut_blocks, inspect
+// and predict.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "lumos/program/network.h"
+#include "lumos/program/test_recovery.h"
 
 namespace lumos {
 namespace {
@@ -27,6 +30,26 @@ TEST(Network, CrossingNodesCostsUnlessTheMembersOwnEnoughCards) {
   EXPECT_NEAR(many_cards / inside, 1.07, 0.05);  // 15/16 of the bytes instead of 7/8, links inside are the limit
   EXPECT_NEAR(one_card / many_cards, 300.0 / 45.0, 0.5);
   EXPECT_EQ(transfer_us(network, CommKind::kAllReduce, bytes, {1, 1}), 0);
+}
+
+TEST(Network, OnlyServersWithNvSwitchOfTheFourthGenerationSumInThem) {
+  for (const char* device : {"NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA H20", "NVIDIA B200", "NVIDIA GB200"})
+    EXPECT_TRUE(has_summing_switches(device)) << device;
+  for (const char* device : {"AMD Instinct MI300X", "NVIDIA H100 PCIe", "NVIDIA H100 NVL", "NVIDIA A100-SXM4-80GB",
+                             "NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "NVIDIA GeForce RTX 5090", ""})
+    EXPECT_FALSE(has_summing_switches(device)) << device;
+}
+
+TEST(Network, ATierWithoutLatencyIsFittedLikeOthers) {
+  const Job job = test_job({{"tensor_model_parallel_size", "4"}, {"num_layers", "2"}, {"num_microbatches", "2"}});
+  const Recovery recovery = recover_of(synthetic_tables(job), job);
+  const Network usual = fit_network(recovery.program, recovery.transfers, job, default_network());
+  Network bare = default_network();
+  for (Tier* tier : {&bare.node, &bare.fabric}) tier->latency_us = tier->hop_us = 0;
+  const Network fitted = fit_network(recovery.program, recovery.transfers, job, bare);
+  EXPECT_GT(fitted.node.observations, 0);
+  EXPECT_TRUE(std::isfinite(fitted.node.latency_us) && std::isfinite(fitted.node.gb_per_s));
+  EXPECT_NEAR(fitted.node.gb_per_s / usual.node.gb_per_s, 1, 0.3);
 }
 
 }  // namespace

@@ -54,6 +54,11 @@ Result<std::vector<std::vector<Action>>> make_schedule(const ScheduleShape& shap
   if (shape.chunks > 1 && (shape.kind != ScheduleKind::kInterleaved || shape.stages == 1))
     return fail(ErrorKind::kUsage, "{} model chunks per stage need the interleaved schedule and several stages",
                 shape.chunks);
+  if (shape.microbatches > kMostMicrobatches || int64_t{shape.stages} * shape.chunks > kMostVirtualStages)
+    return fail(
+        ErrorKind::kUsage,
+        "a schedule of {} micro-batches through {} model chunks is longer than can be numbered: at most {} and {}",
+        shape.microbatches, int64_t{shape.stages} * shape.chunks, kMostMicrobatches, kMostVirtualStages);
   const bool interleaved = shape.chunks > 1;
   if (interleaved && shape.microbatches % shape.stages != 0)
     return fail(ErrorKind::kUsage,

@@ -10,6 +10,11 @@
 
 namespace lumos {
 
+/// Labels, schedules and meetings number micro-batches and virtual stages with 16 bits, for there are many of each;
+/// real jobs have some hundred.
+inline constexpr int kMostMicrobatches = INT16_MAX;
+inline constexpr int kMostVirtualStages = INT16_MAX;
+
 enum class ScheduleKind : uint8_t { kGpipe, kOneForwardOneBackward, kInterleaved };
 
 /// One activation or gradient that crosses a stage border: the output of (microbatch, virtual stage) forwards, or the

@@ -40,6 +40,17 @@ TEST(Schedule, RefusesWhatCannotBeInterleaved) {
   EXPECT_FALSE(make_schedule({ScheduleKind::kOneForwardOneBackward, 4, 2, 8}));
 }
 
+TEST(Schedule, WhatCannotBeNumberedIsRefused) {
+  ScheduleShape shape;
+  shape.stages = 2;
+  shape.microbatches = kMostMicrobatches;
+  EXPECT_TRUE(make_schedule(shape));
+  shape.microbatches = kMostMicrobatches + 1;
+  const auto refused = make_schedule(shape);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("32768 micro-batches"), std::string::npos) << refused.error().message;
+}
+
 RC_GTEST_PROP(Schedule, EveryTensorIsSentOnceAndReceivedOnceByItsNeighbour, ()) {
   ScheduleShape shape;
   shape.stages = *rc::gen::inRange(1, 6);

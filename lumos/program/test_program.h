@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "lumos/trace/event_table.h"
 
@@ -17,6 +18,11 @@ struct TestTraceShape {
   bool annotations = true;
   bool sequence_numbers = true;
   bool recompute = false;  ///< every layer is checkpointed
+  /// Kernels of a layer's forward; products ("gemm" and more than one letter after it) have two kernels backward.
+  std::vector<std::string> layer = {"norm", "gemm_a", "attend", "gemm_b"};
+  std::vector<std::string> optimizer = {"adam", "adam"};
+  int unmarked_step = -1;   ///< that has no ProfilerStep: the one before it runs on
+  int evaluated_step = -1;  ///< that ends with a forward of its own
 };
 
 class TestTrace {
@@ -69,8 +75,9 @@ class TestTrace {
 
   void add_step(int step) {
     const int64_t begin_ns = host_ns_;
+    const bool marked = shape_.annotations && step != shape_.unmarked_step;
     const uint32_t window =
-        shape_.annotations ? row(EventKind::kAnnotation, "ProfilerStep#" + std::to_string(step), 0, begin_ns, 0) : 0;
+        marked ? row(EventKind::kAnnotation, "ProfilerStep#" + std::to_string(step), 0, begin_ns, 0) : 0;
     for (int m = 0; m < shape_.microbatches; ++m) {
       if (shape_.recompute) {
         add_checkpointed_microbatch();
@@ -79,17 +86,28 @@ class TestTrace {
       const int64_t first = sequence_;
       launch(0, "aten::embedding", "embedding", sequence_++);
       for (int layer = 0; layer < shape_.layers; ++layer)
-        for (const char* kernel : {"norm", "gemm_a", "attend", "gemm_b"})
-          launch(0, std::string("op_") + kernel, kernel, sequence_++);
+        for (const std::string& kernel : shape_.layer) launch(0, "op_" + kernel, kernel, sequence_++);
       launch(0, "aten::loss", "loss", sequence_++);
-      for (int64_t s = sequence_ - 1; s >= first; --s)
-        launch(1, "autograd::engine::evaluate_function: Backward", backward_name(s - first), s);
+      for (int64_t s = sequence_ - 1; s >= first; --s) {
+        const std::string kernel = backward_name(s - first);
+        launch(1, kEngine, kernel, s);
+        if (kernel.starts_with("gemm") && kernel.size() > std::string("gemm_a_bwd").size())
+          launch(1, kEngine, kernel + "_w", s);
+      }
     }
-    launch(0, "multi_tensor_adam", "adam", -1);
-    launch(0, "multi_tensor_adam", "adam", -1);
+    for (const std::string& kernel : shape_.optimizer) launch(0, "multi_tensor_adam", kernel, -1);
+    if (step == shape_.evaluated_step) add_evaluation();
     host_ns_ = std::max(host_ns_, gpu_ns_) + 20'000;
-    if (shape_.annotations) table_.dur_ns[window] = host_ns_ - begin_ns;
+    if (marked) table_.dur_ns[window] = host_ns_ - begin_ns;
     host_ns_ += 1'000;
+  }
+
+  /// What a model is judged by: a forward that nothing is differentiated after.
+  void add_evaluation() {
+    launch(0, "aten::embedding", "embedding", sequence_++);
+    for (int layer = 0; layer < shape_.layers; ++layer)
+      for (const std::string& kernel : shape_.layer) launch(0, "op_" + kernel, kernel, sequence_++);
+    launch(0, "aten::loss", "loss", sequence_++);
   }
 
   /// An operator around whatever `inside` launches.
@@ -138,10 +156,12 @@ class TestTrace {
 
   std::string backward_name(int64_t index) const {
     if (index == 0) return "embedding_bwd";
-    if (index == 4 * shape_.layers + 1) return "loss_bwd";
-    constexpr const char* kNames[] = {"norm_bwd", "gemm_a_bwd", "attend_bwd", "gemm_b_bwd"};
-    return kNames[(index - 1) % 4];
+    const auto size = static_cast<int64_t>(shape_.layer.size());
+    if (index == size * shape_.layers + 1) return "loss_bwd";
+    return shape_.layer[static_cast<size_t>((index - 1) % size)] + "_bwd";
   }
+
+  static constexpr const char* kEngine = "autograd::engine::evaluate_function: Backward";
 
   TestTraceShape shape_;
   EventTable table_;

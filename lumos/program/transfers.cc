@@ -1,9 +1,13 @@
 #include "lumos/program/transfers.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <tuple>
+#include <utility>
 
+#include "lumos/graph/match_collect.h"
 #include "lumos/model/parameters.h"
 
 namespace lumos {
@@ -31,34 +35,10 @@ CommKind kind_of(CollectiveKind collective) {
   }
 }
 
-int64_t bytes_of_type(std::string_view dtype) {
-  if (contains(dtype, "16") || contains(dtype, "Half") || contains(dtype, "Short")) return 2;
-  if (contains(dtype, "Double") || contains(dtype, "Long")) return 8;
-  if (contains(dtype, "Byte") || contains(dtype, "Bool") || contains(dtype, "8")) return 1;
-  return 4;
-}
-
-/// The ranks of a group from their text; empty when it is cut or absent.
-std::vector<int64_t> ranks_of_text(std::string_view text) {
-  std::vector<int64_t> ranks;
-  if (contains(text, "...")) return ranks;
-  int64_t value = -1;
-  for (char c : text) {
-    if (c >= '0' && c <= '9') {
-      value = std::max<int64_t>(value, 0) * 10 + (c - '0');
-    } else if (value >= 0) {
-      ranks.push_back(value);
-      value = -1;
-    }
-  }
-  if (value >= 0) ranks.push_back(value);
-  return ranks;
-}
-
-CommScope scope_of_ranks(const Job& job, const std::vector<int64_t>& ranks) {
+CommScope scope_of_ranks(const Job& job, const std::vector<int32_t>& ranks) {
   const RankPlace first = place_of(job, ranks.front());
   bool tensor = false, data = false, stage = false;
-  for (int64_t rank : ranks) {
+  for (int32_t rank : ranks) {
     const RankPlace place = place_of(job, rank);
     tensor |= place.tensor != first.tensor;
     data |= place.data != first.data;
@@ -66,6 +46,21 @@ CommScope scope_of_ranks(const Job& job, const std::vector<int64_t>& ranks) {
   }
   if (stage) return ranks.size() == 2 && !tensor && !data ? CommScope::kEmbedding : CommScope::kModel;
   return data ? CommScope::kData : CommScope::kTensor;
+}
+
+/// By Megatron's names of groups, where the list of members is cut.
+std::optional<CommScope> scope_of_description(std::string_view description) {
+  // Longer names first where one contains another.
+  constexpr std::array<std::pair<std::string_view, CommScope>, 5> kWords = {{
+      {"TENSOR_MODEL_PARALLEL", CommScope::kTensor},
+      {"DATA_PARALLEL", CommScope::kData},
+      {"EMBEDDING", CommScope::kEmbedding},
+      {"MODEL_PARALLEL_GROUP", CommScope::kModel},
+      {"default_pg", CommScope::kModel},
+  }};
+  for (const auto& [word, scope] : kWords)
+    if (contains(description, word)) return scope;
+  return std::nullopt;
 }
 
 /// Scopes of a rank's communication streams where the metadata does not tell: NCCL gives each group a stream, and what
@@ -148,11 +143,13 @@ RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
     transfer.row = row;
     const CollectiveDetail* detail = table.collective_detail(row);
     transfer.kind = kind_of(launch.collective);
-    std::vector<int64_t> ranks;
+    std::vector<int32_t> ranks;
+    std::optional<CommScope> described;
     if (detail) {
-      const int64_t elements = std::max(detail->in_elements, detail->out_elements);
-      if (elements >= 0) transfer.bytes = elements * bytes_of_type(table.text(detail->dtype));
-      ranks = ranks_of_text(table.text(detail->group_ranks));
+      transfer.bytes = collective_bytes(launch.collective, *detail, table.text(detail->dtype));
+      ranks = listed_ranks(table, *detail);
+      const bool cut = ranks.empty() && !table.text(detail->group_ranks).empty();
+      if (cut) described = scope_of_description(table.text(detail->group_desc));
     }
     if (launch.is_p2p()) {
       transfer.scope = CommScope::kPipeline;
@@ -160,6 +157,8 @@ RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
       transfer.receives = launch.receives;
     } else if (ranks.size() > 1) {
       transfer.scope = scope_of_ranks(job, ranks);
+    } else if (described) {
+      transfer.scope = *described;
     } else if (auto found = by_stream.find(table.lanes[table.lane[row]].tid); found != by_stream.end()) {
       transfer.scope = found->second;
     }

@@ -8,16 +8,13 @@
 #include "lumos/base/parallel.h"
 #include "lumos/report/job_step.h"
 #include "lumos/report/steps.h"
+#include "lumos/sim/overlap.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/whatif/peers.h"
 
 namespace lumos {
 
 namespace {
-
-bool is_compute(TaskKind kind) {
-  return kind == TaskKind::kKernel || kind == TaskKind::kMemcpy || kind == TaskKind::kMemset;
-}
 
 double ms_of(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
@@ -127,7 +124,7 @@ class ArrivalTable {
 double step_without(const ExecGraph& graph, const RankTasks& rank, double slowdown) {
   ExecGraph faster = graph;
   for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-    if (!is_compute(graph.kind[task])) continue;
+    if (!is_compute_task(graph.kind[task])) continue;
     faster.duration_ns[task] = std::llround(static_cast<double>(graph.duration_ns[task]) / slowdown);
   }
   return simulated_step_ms(faster, simulate(faster));

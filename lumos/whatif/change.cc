@@ -1,5 +1,7 @@
 #include "lumos/whatif/change.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -86,6 +88,9 @@ class Changer {
           "{}: there is nothing to fuse: none of its {} instances launches two kernels or more on a stream, matrix "
           "products, attention and communication apart",
           change.text, launched_alone_);
+    }
+    if (match_.tasks == 0 && !match_.notes.empty()) {
+      return fail(ErrorKind::kUsage, "{} matches nothing: {}", change.text, match_.notes.front());
     }
     if (match_.tasks == 0) {
       return fail(ErrorKind::kUsage, "{} matches nothing; `lumos inspect` lists names and groups", change.text);
@@ -365,7 +370,13 @@ class Changer {
       return fail(ErrorKind::kUsage, "{}: the traces do not tell the GPUs of a node; say --gpus-per-node N",
                   change.text);
     }
-    const std::vector<bool> chosen = crosses(job_, change.tier, gpus_per_node);
+    const CrossingTransfers crossing = crosses(job_, change.tier, gpus_per_node);
+    const std::vector<bool>& chosen = crossing.chosen;
+    if (crossing.unknown > 0) {
+      match_.notes.push_back(
+          fmt::format("{} transfers ({:.1f} ms) stay as they are: the traces do not tell their ranks", crossing.unknown,
+                      crossing.unknown_ms));
+    }
     const std::vector<int64_t> latency = transfer_latency_ns(job_);
     for (uint32_t k = 0; k < chosen.size(); ++k) {
       const uint32_t task = job_.linked.transfer_task[k];

@@ -148,6 +148,31 @@ TEST(Change, LinksOfGroupsWithinANodeAreNotThoseAcross) {
   EXPECT_EQ(shorter, inter.matches[0].tasks);
 }
 
+TEST(Change, GroupsWhoseListIsCutCrossNodesWhenTheyHaveMoreMembersThanOne) {
+  for (const bool none_shown : {false, true}) {
+    TestJobShape shape;
+    shape.rounds = 6;
+    TestJob made = make_test_job(shape);
+    for (EventTable& table : made.tables) {
+      auto names = std::make_shared<NamePool>();
+      for (uint32_t id = 0; id < table.names->size(); ++id) names->intern(table.names->text(NameId{id}));
+      for (CollectiveDetail& detail : table.collectives) {
+        const std::string ranks(table.names->text(detail.group_ranks));
+        detail.group_ranks = names->intern(none_shown ? "" : ranks.substr(0, ranks.size() - 1) + ", ...]");
+      }
+      table.names = names;
+    }
+    const LinkedJob job = link_job(std::move(made.tables), {});
+    const ScaledGraph inter = changed(job, "bandwidth", "inter=2x");
+    EXPECT_EQ(inter.matches[0].tasks, 4u * 6);
+    // Pairs: their first ranks tell, or nothing does and that is said.
+    EXPECT_EQ(inter.matches[0].notes.empty(), !none_shown);
+    if (!none_shown) {
+      EXPECT_EQ(changed(job, "bandwidth", "intra=2x").matches[0].tasks, 4u * 6);
+    }
+  }
+}
+
 TEST(Change, AFileSaysTheSameAsTheOptions) {
   const std::string path = ::testing::TempDir() + "/changes.toml";
   std::ofstream(path) << "scale = 'host=0.5'\nremove = ['kernel:gemm', 'op:x']\nno_launch_overhead = true\n";

@@ -4,27 +4,20 @@
 #include <numbers>
 
 #include "lumos/base/parallel.h"
+#include "lumos/program/draw.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
 
 namespace {
 
-/// splitmix64: a stateless hash, so that each task's chance is its own whatever runs first.
-uint64_t mixed(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 /// Uniform in (0, 1].
 double uniform(uint64_t bits) { return (static_cast<double>(bits >> 11) + 1) * 0x1p-53; }
 
 /// Standard normal by Box and Muller.
 double normal(uint64_t key) {
-  const double radius = std::sqrt(-2 * std::log(uniform(mixed(key))));
-  return radius * std::cos(2 * std::numbers::pi * uniform(mixed(key ^ 0x5851f42d4c957f2dULL)));
+  const double radius = std::sqrt(-2 * std::log(uniform(split_mix(key))));
+  return radius * std::cos(2 * std::numbers::pi * uniform(split_mix(key ^ 0x5851f42d4c957f2dULL)));
 }
 
 /// Log-normal with mean 1: exp(sigma z) has the mean exp(sigma^2 / 2).
@@ -52,8 +45,8 @@ std::vector<double> jittered_steps_ns(const ExecGraph& graph, const StepOf& step
   const std::vector<uint32_t> chance = chance_of(graph);
   std::vector<double> steps(options.samples, 0);
   const auto draw = [&](size_t sample) {
-    const uint64_t base = mixed(options.seed * 0x100000001b3ULL + sample);
-    const uint64_t rank_base = mixed(base ^ 0x2545f4914f6cdd1dULL);
+    const uint64_t base = split_mix(options.seed * 0x100000001b3ULL + sample);
+    const uint64_t rank_base = split_mix(base ^ 0x2545f4914f6cdd1dULL);
     ExecGraph varied = graph;
     for (uint32_t task = 0; task < graph.size(); ++task) {
       if (!is_gpu_task(graph.kind[task]) || graph.duration_ns[task] <= 0) continue;

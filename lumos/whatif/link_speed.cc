@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "lumos/graph/match_collect.h"
+
 namespace lumos {
 
 namespace {
@@ -26,6 +28,17 @@ struct Line {
     return std::clamp((y - slope * x) / count, 0.0, shortest);
   }
 };
+
+/// What the traces tell of the members of a kernel's group: all, or the first of a list that was cut.
+std::vector<int32_t> known_members(const LinkedJob& job, const CommKernel& kernel) {
+  const RankTasks& rank = job.linked.graph.ranks[kernel.rank_index];
+  if (kernel.peer >= 0) return {rank.rank, kernel.peer};
+  if (kernel.group == kNoIndex) return {};
+  const std::vector<int32_t>& ranks = job.matches.groups[kernel.group].ranks;
+  if (!ranks.empty()) return ranks;
+  const CollectiveDetail* detail = rank.table->collective_detail(kernel.row);
+  return detail == nullptr ? ranks : shown_ranks(rank.table->text(detail->group_ranks));
+}
 
 bool on_one_node(const std::vector<int32_t>& ranks, int64_t gpus_per_node) {
   return std::all_of(ranks.begin(), ranks.end(),
@@ -59,19 +72,26 @@ int64_t devices_per_node(const LinkedJob& job) {
   return most > 1 ? static_cast<int64_t>(most) : 0;
 }
 
-std::vector<bool> crosses(const LinkedJob& job, LinkTier tier, int64_t gpus_per_node) {
+CrossingTransfers crosses(const LinkedJob& job, LinkTier tier, int64_t gpus_per_node) {
   const JobMatches& matches = job.matches;
-  std::vector<bool> out(matches.kernels.size(), false);
+  CrossingTransfers out;
+  out.chosen.assign(matches.kernels.size(), false);
   for (size_t k = 0; k < matches.kernels.size(); ++k) {
     const CommKernel& kernel = matches.kernels[k];
-    std::vector<int32_t> ranks;
-    if (kernel.peer >= 0) {
-      ranks = {job.linked.graph.ranks[kernel.rank_index].rank, kernel.peer};
-    } else if (kernel.group != kNoIndex) {
-      ranks = matches.groups[kernel.group].ranks;
+    const std::vector<int32_t> ranks = known_members(job, kernel);
+    const int64_t size = kernel.peer >= 0 ? 2
+                         : kernel.group == kNoIndex
+                             ? -1
+                             : std::max<int64_t>(matches.groups[kernel.group].size, static_cast<int64_t>(ranks.size()));
+    if (size == 1 || size == 0) continue;
+    const bool across = size > gpus_per_node || (ranks.size() > 1 && !on_one_node(ranks, gpus_per_node));
+    if (!across && static_cast<int64_t>(ranks.size()) < std::max<int64_t>(size, 2)) {
+      ++out.unknown;
+      if (job.linked.transfer_task[k] != kNoIndex)
+        out.unknown_ms += static_cast<double>(job.transfers.transfer_ns[k]) / 1e6;
+      continue;
     }
-    if (ranks.size() < 2) continue;
-    out[k] = on_one_node(ranks, gpus_per_node) == (tier == LinkTier::kWithinNodes);
+    out.chosen[k] = across == (tier == LinkTier::kAcrossNodes);
   }
   return out;
 }

@@ -18,8 +18,14 @@ std::vector<int64_t> transfer_latency_ns(const LinkedJob& job);
 /// GPUs per node as the traces list devices; 0 where they list none or only one.
 int64_t devices_per_node(const LinkedJob& job);
 
+struct CrossingTransfers {
+  std::vector<bool> chosen;  ///< one per kernel of the job's matches
+  uint64_t unknown = 0;      ///< kernels whose members the traces do not tell; not chosen
+  double unknown_ms = 0;     ///< their transfers
+};
+
 /// The kernels whose transfer crosses links of `tier`. Ranks fill nodes in order. Point to point counts by its two
-/// ranks where known; groups whose ranks are not known cross none.
-std::vector<bool> crosses(const LinkedJob& job, LinkTier tier, int64_t gpus_per_node);
+/// ranks where known. Of a group whose list of ranks is cut, the first ones tell, or that no node holds as many.
+CrossingTransfers crosses(const LinkedJob& job, LinkTier tier, int64_t gpus_per_node);
 
 }  // namespace lumos

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "lumos/sim/overlap.h"
+
 namespace lumos {
 
 namespace {
-
-bool is_compute(TaskKind kind) {
-  return kind == TaskKind::kKernel || kind == TaskKind::kMemcpy || kind == TaskKind::kMemset;
-}
 
 /// Until when each transfer of a rank has compute beside it: the measured end of what runs on a stream just before the
 /// first work there that waits for the transfer. By task from rank.first_task on; INT64_MIN: nothing waits for it.
@@ -21,7 +19,7 @@ std::vector<int64_t> compute_beside(const ExecGraph& graph, const RankTasks& ran
     int64_t before_ns = std::numeric_limits<int64_t>::min();
     for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
       const Edge& edge = graph.edges[e];
-      if (edge.kind != EdgeKind::kStream || edge.from_start || !is_compute(graph.kind[edge.source])) continue;
+      if (edge.kind != EdgeKind::kStream || edge.from_start || !is_compute_task(graph.kind[edge.source])) continue;
       before_ns = graph.measured_start_ns[edge.source] + graph.duration_ns[edge.source];
     }
     for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
@@ -58,7 +56,7 @@ MissingMembers::MissingMembers(const LinkedJob& job) : job_(job) {
     waiting.index = r;
     waiting.compute_until_ns = compute_beside(graph, rank);
     for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-      if (!is_compute(graph.kind[task])) continue;
+      if (!is_compute_task(graph.kind[task])) continue;
       waiting.compute.push_back(task);
       waiting.compute_ns += graph.duration_ns[task];
     }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "lumos/graph/match_collect.h"
 #include "lumos/model/collective.h"
 #include "lumos/model/known_gpus.h"
 #include "lumos/sim/overlap.h"
@@ -126,7 +127,11 @@ class ClusterChange {
   /// Ranks fill nodes in order.
   double transfer_us(const CommKernel& kernel, const Cluster& cluster) const {
     const CommGroup& group = job_.matches.groups[kernel.group];
-    const std::vector<int32_t>& ranks = group.ranks;
+    const RankTasks& rank = graph_.ranks[kernel.rank_index];
+    const CollectiveDetail* detail = rank.table->collective_detail(kernel.row);
+    // The distance of neighbours shows in a list that was cut, too.
+    const std::vector<int32_t> ranks =
+        group.ranks.empty() && detail != nullptr ? shown_ranks(rank.table->text(detail->group_ranks)) : group.ranks;
     const int64_t size = kernel.kind == CollectiveKind::kSendRecv ? 2 : std::max<int64_t>(group.size, 2);
     const int64_t stride = ranks.size() > 1 ? std::max(1, ranks[1] - ranks[0]) : 1;
     return collective_us(

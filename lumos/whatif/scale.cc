@@ -9,6 +9,7 @@
 #include <regex>
 #include <utility>
 
+#include "lumos/sim/overlap.h"
 #include "lumos/whatif/cpu_time.h"
 #include "lumos/whatif/missing_members.h"
 #include "lumos/whatif/name_match.h"
@@ -25,10 +26,6 @@ constexpr std::array<std::pair<std::string_view, ScaleTarget>, 6> kPrefixes = {{
     {"op-cpu:", ScaleTarget::kOpCpu},
     {"rank:", ScaleTarget::kRank},
 }};
-
-bool is_compute(TaskKind kind) {
-  return kind == TaskKind::kKernel || kind == TaskKind::kMemcpy || kind == TaskKind::kMemset;
-}
 
 bool is_cpu(TaskKind kind) { return kind == TaskKind::kHost || kind == TaskKind::kCall; }
 
@@ -127,7 +124,7 @@ class Scaler {
     for (const RankTasks& rank : out_.graph.ranks) {
       NameMatcher names(*rank.table->names, expression);
       scale_rank_tasks(rank, scale.factor, [&](uint32_t task) {
-        return is_compute(out_.graph.kind[task]) && out_.graph.event[task] != kNoIndex &&
+        return is_compute_task(out_.graph.kind[task]) && out_.graph.event[task] != kNoIndex &&
                names.matches(rank.table->name[out_.graph.event[task]]);
       });
     }
@@ -139,7 +136,7 @@ class Scaler {
     for (const RankTasks& rank : graph.ranks) {
       const std::vector<uint32_t> inside = matching_operator(*rank.table, expression);
       scale_rank_tasks(rank, scale.factor, [&](uint32_t task) {
-        if (!is_compute(graph.kind[task])) return false;
+        if (!is_compute_task(graph.kind[task])) return false;
         for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
           const uint32_t row = graph.event[graph.edges[e].source];
           if (graph.edges[e].kind == EdgeKind::kLaunch && row != kNoIndex && inside[row] != kNoIndex) return true;
@@ -174,7 +171,7 @@ class Scaler {
     const int32_t number = std::atoi(scale.pattern.c_str());
     for (const RankTasks& rank : out_.graph.ranks) {
       if (rank.rank != number) continue;
-      scale_rank_tasks(rank, scale.factor, [&](uint32_t task) { return is_compute(out_.graph.kind[task]); });
+      scale_rank_tasks(rank, scale.factor, [&](uint32_t task) { return is_compute_task(out_.graph.kind[task]); });
     }
     scale_cpu(scale, number);
   }
