@@ -16,7 +16,4 @@ Status check_job_against_traces(const Job& job, const std::vector<EventTable>& t
 /// Builds the graphs, one rank each, and recovers the program. `network` is for tiers that no trace shows.
 Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads);
 
-/// The name of the cluster file that comes with Lumos for a traced GPU, such as dgx-h100; "" for one we do not know.
-std::string cluster_of_device(const std::string& device);
-
 }  // namespace lumos
