@@ -9,6 +9,7 @@
 #include "lumos/model/estimate.h"
 #include "lumos/model/measured_runs.h"
 #include "lumos/report/estimate_render.h"
+#include "lumos/report/text_table.h"
 #include "lumos/search/shard.h"
 
 namespace lumos {
@@ -25,7 +26,7 @@ struct EstimateArguments {
 Status estimate_one(const EstimateArguments& arguments, Console& console) {
   const auto [job, cluster] = TRY(read_job_and_cluster(arguments.common, console));
   const Estimate result = TRY(estimate(job, cluster));
-  console.print(arguments.json ? estimate_json(job, result) + "\n" : estimate_text(job, cluster, result));
+  console.print(arguments.json ? estimate_json(job, result) + "\n" : fold_lines(estimate_text(job, cluster, result)));
   return {};
 }
 
@@ -61,7 +62,7 @@ Status estimate_many(const EstimateArguments& arguments, Console& console) {
     const std::string path = arguments.shard.empty() ? arguments.out : shard_path(arguments.out, shard);
     return write_file(path, estimate_lines(rows));
   }
-  console.print(arguments.json ? estimates_json(rows) + "\n" : estimates_text(rows));
+  console.print(arguments.json ? estimates_json(rows) + "\n" : fold_lines(estimates_text(rows)));
   return {};
 }
 
