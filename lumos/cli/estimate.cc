@@ -4,11 +4,9 @@
 
 #include "lumos/base/file.h"
 #include "lumos/base/parallel.h"
-#include "lumos/cli/config_file.h"
 #include "lumos/cli/estimate_schema.h"
 #include "lumos/cli/job_arguments.h"
 #include "lumos/model/estimate.h"
-#include "lumos/model/job_file.h"
 #include "lumos/model/measured_runs.h"
 #include "lumos/report/estimate_render.h"
 #include "lumos/report/text_table.h"
@@ -26,13 +24,9 @@ struct EstimateArguments {
 };
 
 Status estimate_one(const EstimateArguments& arguments, Console& console) {
-  const SplitSettings settings = TRY(split_settings(arguments.common.settings));
-  const Cluster cluster = TRY(read_cluster(arguments.common, settings));
-  const JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.common.job)), settings.job));
-  for (const std::string& warning : file.warnings) console.note(warning);
-  const Estimate result = TRY(estimate(file.job, cluster));
-  console.print(arguments.json ? estimate_json(file.job, result) + "\n"
-                               : fold_lines(estimate_text(file.job, cluster, result)));
+  const auto [job, cluster] = TRY(read_job_and_cluster(arguments.common, console));
+  const Estimate result = TRY(estimate(job, cluster));
+  console.print(arguments.json ? estimate_json(job, result) + "\n" : fold_lines(estimate_text(job, cluster, result)));
   return {};
 }
 

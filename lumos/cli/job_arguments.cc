@@ -1,5 +1,7 @@
 #include "lumos/cli/job_arguments.h"
 
+#include <utility>
+
 #include "lumos/base/suggest.h"
 #include "lumos/base/toml.h"
 #include "lumos/cli/config_file.h"
@@ -42,6 +44,19 @@ Result<Cluster> read_cluster(const JobArguments& arguments, const SplitSettings&
   Cluster cluster = TRY(read_cluster_file(TRY(find_config("clusters", arguments.cluster))));
   for (const auto& [name, value] : settings.cluster) TRY_STATUS(set_cluster_field(cluster, name, value));
   return cluster;
+}
+
+Result<Job> read_job(const JobArguments& arguments, const SplitSettings& settings, Console& console) {
+  JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.job)), settings.job));
+  for (const std::string& warning : file.warnings) console.note(warning);
+  return std::move(file.job);
+}
+
+Result<JobOnCluster> read_job_and_cluster(const JobArguments& arguments, Console& console) {
+  const SplitSettings settings = TRY(split_settings(arguments.settings));
+  Cluster cluster = TRY(read_cluster(arguments, settings));
+  Job job = TRY(read_job(arguments, settings, console));
+  return JobOnCluster{std::move(job), std::move(cluster)};
 }
 
 Result<CommonJob> read_common_job(const JobArguments& arguments, const SplitSettings& settings) {

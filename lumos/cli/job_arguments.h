@@ -28,6 +28,16 @@ Result<SplitSettings> split_settings(const std::vector<std::string>& settings);
 /// The cluster of --cluster, with its settings.
 Result<Cluster> read_cluster(const JobArguments& arguments, const SplitSettings& settings);
 
+/// The job of --job, with its settings; warnings about it are noted on the console.
+Result<Job> read_job(const JobArguments& arguments, const SplitSettings& settings, Console& console);
+
+/// Both, for commands that need nothing else.
+struct JobOnCluster {
+  Job job;
+  Cluster cluster;
+};
+Result<JobOnCluster> read_job_and_cluster(const JobArguments& arguments, Console& console);
+
 /// What the rows of a table share: the file of --job, if any, below the settings of --set.
 Result<CommonJob> read_common_job(const JobArguments& arguments, const SplitSettings& settings);
 

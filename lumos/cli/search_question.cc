@@ -6,9 +6,8 @@
 
 #include "lumos/base/csv.h"
 #include "lumos/base/toml.h"
-#include "lumos/cli/config_file.h"
 #include "lumos/cli/traced_job.h"
-#include "lumos/model/job_file.h"
+#include "lumos/model/known_gpus.h"
 #include "lumos/program/predict.h"
 #include "lumos/program/synthetic_job.h"
 #include "lumos/search/configuration.h"
@@ -119,7 +118,7 @@ Result<Cluster> cluster_of_traces(const JobArguments& arguments, const SplitSett
   if (!arguments.cluster.empty()) return read_cluster(arguments, settings);
   const std::string device = table.info.devices.empty() ? "" : table.info.devices.front().name;
   JobArguments named = arguments;
-  named.cluster = cluster_of_device(device);
+  named.cluster = std::string(known_cluster(device));
   if (named.cluster.empty()) {
     return fail(ErrorKind::kUsage, "{}; name the machine with --cluster",
                 device.empty() ? "the traces do not say which GPU they are from"
@@ -133,12 +132,11 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   if (arguments.common.job.empty()) {
     return fail(ErrorKind::kUsage, "traces need --job FILE: the job that was traced");
   }
+  TraceSet set = TRY(read_for(arguments.read, console));
   // --set changes what is searched from; the file says what was traced.
-  const JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.common.job))));
+  const JobFile file = TRY(read_traced_job(TRY(find_config("jobs", arguments.common.job)), set.tables));
   const Job asked = TRY(change_job(file.job, settings.job));
   for (const std::string& warning : file.warnings) console.note(warning);
-  TraceSet set = TRY(read_for(arguments.read, console));
-  TRY_STATUS(check_job_against_traces(file.job, set.tables, arguments.common.job));
   const Cluster cluster = TRY(cluster_of_traces(arguments.common, settings, set.tables.front()));
   const Network network = arguments.common.cluster.empty() ? default_network() : network_of(cluster);
   ForecastOptions options;
@@ -188,9 +186,8 @@ Result<SearchQuestion> question_of_cluster(const QuestionArguments& arguments, c
     return question;
   }
   if (arguments.common.job.empty()) return fail(ErrorKind::kUsage, "search needs --job FILE or --configs FILE.csv");
-  const JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.common.job)), settings.job));
-  for (const std::string& warning : file.warnings) console.note(warning);
-  TRY_STATUS(fill_from_space(arguments, file.job, question));
+  const Job job = TRY(read_job(arguments.common, settings, console));
+  TRY_STATUS(fill_from_space(arguments, job, question));
   return question;
 }
 

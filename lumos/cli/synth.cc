@@ -9,7 +9,6 @@
 
 #include "lumos/base/file.h"
 #include "lumos/base/json_writer.h"
-#include "lumos/cli/config_file.h"
 #include "lumos/cli/job_arguments.h"
 #include "lumos/cli/output_folder.h"
 #include "lumos/cli/synth_schema.h"
@@ -145,25 +144,22 @@ Result<SyntheticOptions> options_of(const SynthArguments& arguments, const Job& 
 
 Status run(const SynthArguments& arguments, Console& console) {
   if (arguments.common.job.empty()) return fail(ErrorKind::kUsage, "synth needs --job FILE");
-  const SplitSettings settings = TRY(split_settings(arguments.common.settings));
-  const Cluster cluster = TRY(read_cluster(arguments.common, settings));
-  const JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.common.job)), settings.job));
-  for (const std::string& warning : file.warnings) console.note(warning);
-  const Estimate expected = TRY(estimate(file.job, cluster));
+  const auto [job, cluster] = TRY(read_job_and_cluster(arguments.common, console));
+  const Estimate expected = TRY(estimate(job, cluster));
   if (!expected.shortage.empty()) console.note(expected.shortage);
-  const SyntheticOptions options = TRY(options_of(arguments, file.job));
+  const SyntheticOptions options = TRY(options_of(arguments, job));
 
-  SyntheticJob made = TRY(simulate_job(file.job, cluster, options));
+  SyntheticJob made = TRY(simulate_job(job, cluster, options));
   TRY_STATUS(prepare_folder(arguments, options.ranks, console));
   std::vector<WrittenRank> written;
   for (int64_t rank : options.ranks) {
-    const EventTable table = synthetic_table(made, file.job, cluster, rank, options.steps);
+    const EventTable table = synthetic_table(made, job, cluster, rank, options.steps);
     written.push_back({rank, arguments.out + "/" + trace_name(rank), table.size(), step_ms(table)});
     TRY_STATUS(write_chrome_trace(table, written.back().file, ChromeOptions{}));
   }
   const std::string job_file = fmt::format("{}/{}", arguments.out, kJobFileName);
-  TRY_STATUS(write_file(job_file, job_to_toml(file.job)));
-  console.print(arguments.json ? synth_json(written, expected.step_ms, arguments.steps, job_file, file.job)
+  TRY_STATUS(write_file(job_file, job_to_toml(job)));
+  console.print(arguments.json ? synth_json(written, expected.step_ms, arguments.steps, job_file, job)
                                : fold_lines(synth_text(written, expected.step_ms, job_file)));
   return {};
 }

@@ -1,7 +1,6 @@
 #include "lumos/cli/traced_job.h"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -64,15 +63,6 @@ Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, 
   parallel_for(graphs.size(), threads, build, stop);
   if (stop.stop_requested()) return fail_interrupted();
   return recover_job(graphs, job, network, threads);
-}
-
-std::string cluster_of_device(const std::string& device) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kClusters = {
-      {{"A100", "dgx-a100"}, {"H100", "dgx-h100"}, {"H200", "dgx-h200"}, {"B200", "dgx-b200"}, {"MI300X", "mi300x"}}};
-  for (const auto& [part, cluster] : kClusters) {
-    if (device.find(part) != std::string::npos) return std::string(cluster);
-  }
-  return "";
 }
 
 }  // namespace lumos

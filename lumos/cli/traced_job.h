@@ -22,7 +22,4 @@ Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<E
 Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads,
                                 const std::stop_token& stop);
 
-/// The name of the cluster file that comes with Lumos for a traced GPU, such as dgx-h100; "" for one we do not know.
-std::string cluster_of_device(const std::string& device);
-
 }  // namespace lumos

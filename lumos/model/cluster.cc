@@ -39,6 +39,7 @@ const std::vector<ClusterField>& cluster_fields() {
       CONSTANT(gpu.kernel_floor_us),
       CONSTANT(host.launch_us),
       CONSTANT(host.step_us),
+      WHOLE(host.runs_ahead),
       CONSTANT(node.gb_per_s),
       CONSTANT(node.latency_us),
       CONSTANT(node.low_latency_us),
@@ -89,7 +90,9 @@ Status refuse_unknown(const ValueView& file) {
   return {};
 }
 
-bool is_optional(const ClusterField& field) { return field.name == "num_nodes" || field.name == "price_per_gpu_hour"; }
+bool is_optional(const ClusterField& field) {
+  return field.name == "num_nodes" || field.name == "price_per_gpu_hour" || field.name == "host.runs_ahead";
+}
 
 /// Rates and sizes divide; overheads may be nothing.
 bool may_be_zero(const ClusterField& field) {
@@ -173,6 +176,7 @@ std::string cluster_to_toml(const Cluster& cluster, std::string_view heading) {
     }
     const std::string_view key = dot == std::string_view::npos ? field.name : field.name.substr(dot + 1);
     if (field.name == "price_per_gpu_hour" && cluster.price_per_gpu_hour == 0) continue;  // not known
+    if (field.name == "host.runs_ahead" && cluster.host.runs_ahead != 0) continue;        // as usual
     if (field.real != nullptr) {
       text += fmt::format("{} = {}\n", key, field.real(copy));
     } else {

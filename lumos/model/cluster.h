@@ -36,6 +36,9 @@ struct Host {
   double launch_us = 0;  ///< CPU time per modelled kernel, in Python's forward or autograd's backward, with all that
                          ///< surrounds its launch
   double step_us = 0;    ///< once per step: data, gradient scaling, logging, synchronisation
+  /// 0: it waits for the GPU after each layer, embedding and head, as where each was measured by itself; 1: it never
+  /// does but for a reason of the job's.
+  int64_t runs_ahead = 1;
 };
 
 /// One level of the network, seen from one GPU.
@@ -74,7 +77,8 @@ const std::vector<ClusterField>& cluster_fields();
 /// The field called `name`, or nullptr.
 const ClusterField* find_cluster_field(std::string_view name);
 
-/// The cluster of a parsed file. Every number is required but num_nodes and the price; unknown keys are errors, so that
+/// The cluster of a parsed file. Every number is required but num_nodes, the price
+/// and host.runs_ahead; unknown keys are errors, so that
 /// a misspelt constant cannot keep its default unseen.
 Result<Cluster> cluster_from_value(const ValueView& file);
 Result<Cluster> read_cluster_file(const std::string& path);

@@ -326,6 +326,14 @@ PassTimes pass_times(const Job& job, const Cluster& cluster, const EstimateScale
   times.embedding_backward = work_times(embedding.backward, cluster, scales.embedding);
   times.head_forward = work_times(head.forward, cluster, scales.head);
   times.head_backward = work_times(head.backward, cluster, scales.head);
+  if (cluster.host.runs_ahead == 0) {
+    for (WorkTimes* part : {&times.layer_forward, &times.layer_backward, &times.embedding_forward,
+                            &times.embedding_backward, &times.head_forward, &times.head_backward}) {
+      // The slower of host and GPU, with no lead to hand on.
+      const double us = std::max(part->launched.host_us, part->launched.gpu_us);
+      part->launched = {0, us, us};
+    }
+  }
   return times;
 }
 

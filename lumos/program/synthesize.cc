@@ -149,6 +149,7 @@ class StepWriter {
     if (first) {
       wait_for_parameters(static_cast<double>(held.embedding));
       flight.embedding = write_.forward(embedding_.forward);
+      end_part(Place::kMain);
     }
     for (int64_t i = 0; i < layers_; ++i) {
       Label own = label;
@@ -161,11 +162,13 @@ class StepWriter {
         flight.checkpoints.back() = write_.checkpointed_forward(layer_.forward);
       else
         flight.layers.back() = write_.forward(layer_.forward);
+      end_part(Place::kMain);
     }
     if (!last) return;
     block(BlockRole::kForwardExit, label);
     wait_for_parameters(static_cast<double>(held.head));
     flight.head = write_.forward(head_.forward);
+    end_part(Place::kMain);
   }
 
   void backward_pass(int16_t microbatch, int16_t chunk) {
@@ -179,6 +182,7 @@ class StepWriter {
     const StageParameters held = stage_parameters(job_, stage_);
     if (is_last_piece(chunk)) {
       write_.backward(head_.backward, flight.head);
+      end_part(Place::kAutograd);
       if (reduces) reduce_full_buckets(static_cast<double>(held.head));
     }
     const double of_layer = layer_share(held);
@@ -191,11 +195,13 @@ class StepWriter {
         write_.checkpointed_backward(layer_.forward, layer_.backward, flight.checkpoints[index]);
       else
         write_.backward(layer_.backward, flight.layers[index]);
+      end_part(Place::kAutograd);
       if (reduces) reduce_full_buckets(of_layer);
     }
     if (is_first_piece(chunk)) {
       block(BlockRole::kBackwardExit, label);
       write_.backward(embedding_.backward, flight.embedding);
+      end_part(Place::kAutograd);
       if (reduces) reduce_full_buckets(static_cast<double>(held.embedding));
     }
     recorder().hand_over(Place::kAutograd, Place::kMain);
@@ -205,6 +211,11 @@ class StepWriter {
   /// Parameters of one layer.
   double layer_share(const StageParameters& held) const {
     return static_cast<double>(held.layers) / static_cast<double>(job_.virtual_pipeline_model_parallel_size * layers_);
+  }
+
+  /// After an embedding, a layer or a head.
+  void end_part(Place thread) {
+    if (cluster_.host.runs_ahead == 0) recorder().synchronize_stream(thread, Place::kCompute, write_.call_ns());
   }
 
   bool reduces_gradients() const { return job_.data_parallel_size > 1; }

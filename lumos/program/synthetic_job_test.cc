@@ -11,10 +11,13 @@
 
 #include "lumos/graph/job.h"
 #include "lumos/model/estimate.h"
+#include "lumos/model/optimizer.h"
+#include "lumos/model/parameters.h"
 #include "lumos/model/test_jobs.h"
 #include "lumos/program/kernel_roles.h"
 #include "lumos/program/plan.h"
 #include "lumos/program/rank_place.h"
+#include "lumos/program/step_figures.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {
@@ -272,6 +275,68 @@ TEST(SyntheticJob, TakesWhatTheEstimateSays) {
     EXPECT_NEAR(mean_step_ms(tables_of(job, cluster, options)) / estimate(job, cluster)->step_ms, 1, 0.03)
         << split.front().first;
   }
+}
+
+/// The same splits and switches of a model that the GPU decides, not the host.
+Job random_large_job() {
+  return *change_job(random_job(), {{"hidden_size", "4096"},
+                                    {"num_attention_heads", "32"},
+                                    {"kv_channels", "128"},
+                                    {"ffn_hidden_size", "16384"},
+                                    {"seq_length", "2048"},
+                                    {"max_position_embeddings", "2048"}});
+}
+
+TEST(SyntheticJob, AnEstimateIsWithinThreePercentOfTheSimulationOfAnyJob) {
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSuccess = 60;
+  const auto result = rc::detail::checkTestable(
+      [] {
+        const Job job = *rc::gen::arbitrary<bool>() ? random_large_job() : random_job();
+        const Cluster cluster =
+            test_cluster(*rc::gen::element<std::string>("dgx-a100", "dgx-h100", "dgx-b200", "mi300x"));
+        SyntheticOptions options;
+        options.steps = 1;
+        options.ranks = ranks_of_stages(job);
+        const auto made = simulate_job(job, cluster, options);
+        RC_ASSERT(made.has_value());
+        const double simulated_ms = mean_figures(made->graph, made->timeline).step_ms;
+        RC_ASSERT(std::abs(estimate(job, cluster)->step_ms - simulated_ms) <= 0.03 * simulated_ms);
+      },
+      rc::detail::TestMetadata{"estimate", "synthetic job"}, params);
+  EXPECT_TRUE(result.template is<rc::detail::SuccessResult>()) << [&] {
+    std::ostringstream out;
+    rc::detail::printResultMessage(result, out);
+    return out.str();
+  }();
+}
+
+TEST(SyntheticJob, AHostThatKeepsNoLeadTakesWhatTheEstimateSays) {
+  Cluster cluster = test_cluster();
+  cluster.host.runs_ahead = 0;
+  const Job job = small_job({{"hidden_size", "2048"}, {"seq_length", "2048"}, {"pipeline_model_parallel_size", "2"}});
+  SyntheticOptions options;
+  options.ranks = ranks_of_stages(job);
+  const double waiting_ms = mean_step_ms(tables_of(job, cluster, options));
+  EXPECT_NEAR(waiting_ms / estimate(job, cluster)->step_ms, 1, 0.05);
+  EXPECT_GT(waiting_ms, mean_step_ms(tables_of(job, test_cluster(), options)));
+}
+
+TEST(SyntheticJob, TheTiedEmbeddingIsReducedAfterTheReplicas) {
+  const auto with = [](const std::string& untied) {
+    const Job job = small_job({{"pipeline_model_parallel_size", "2"},
+                               {"data_parallel_size", "8"},
+                               {"hidden_size", "4096"},
+                               {"untie_embeddings_and_output_weights", untied}});
+    SyntheticOptions options;
+    options.ranks = ranks_of_stages(job);
+    return mean_step_ms(tables_of(job, test_cluster(), options));
+  };
+  const Job job =
+      small_job({{"pipeline_model_parallel_size", "2"}, {"data_parallel_size", "8"}, {"hidden_size", "4096"}});
+  const double bytes = double(word_embedding_parameters(job)) * gradient_bytes(job);
+  const double alone_ms = collective_us({CollectiveKind::kAllReduce, bytes, {2, 1}}, test_cluster()) / 1e3;
+  EXPECT_NEAR(with("false") - with("true"), alone_ms, 0.1 * alone_ms);
 }
 
 TEST(SyntheticJob, RanksOfAStageDifferInTheirGroupsOnly) {
