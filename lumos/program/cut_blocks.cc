@@ -187,11 +187,28 @@ class Cutter {
       if (gpu && event != kNoIndex && rank_.list.launch_of_row[event] != kNoIndex)
         part = part_of_launch[rank_.list.launch_of_row[event]];
       else if (!gpu)
-        part = part_at(graph_.measured_start_ns[task]);
+        part = wakes(task) ? next_part_of_thread(task) : part_at(graph_.measured_start_ns[task]);
       for (uint32_t e = graph_.edge_begin[task]; e < graph_.edge_begin[task + 1]; ++e)
         part = std::max(part, part_of_task_[graph_.edges[e].source]);
       part_of_task_[task] = part;
     }
+  }
+
+  /// Time of the autograd thread outside of all events: it has been woken and finds its work.
+  bool wakes(uint32_t task) const {
+    const uint16_t lane = lane_of(task);
+    return graph_.event[task] == kNoIndex && lane != kNoLane && program_.lanes[lane] == LaneKey{false, 1};
+  }
+
+  /// The part of what the thread of `task` launches next: whatever came before it where it was traced, a pass is begun
+  /// when the thread that asks for it gets there.
+  uint32_t next_part_of_thread(uint32_t task) {
+    const uint32_t lane = graph_.processors[graph_.processor[task]].lane;
+    for (uint32_t p = part_at(graph_.measured_start_ns[task]); p < parts_.size(); ++p)
+      for (uint32_t i = parts_[p].launch_begin; i < parts_[p].launch_end; ++i)
+        if (rank_.list.launches[i].lane == lane && rank_.list.launches[i].ts_ns >= graph_.measured_start_ns[task])
+          return p;
+    return part_at(graph_.measured_start_ns[task]);
   }
 
   uint32_t part_at(int64_t time) const {

@@ -11,12 +11,21 @@ namespace {
 
 constexpr std::span<const MeetingOf> kNoMeetings;
 
+bool is_backward_block(BlockRole role) {
+  return role == BlockRole::kBackwardEntry || role == BlockRole::kBackwardLayer || role == BlockRole::kBackwardExit;
+}
+
 /// Emits the tasks of one planned rank; keeps what was last put on each lane, which is what outer edges refer to.
 class RankEmitter {
  public:
   RankEmitter(const Program& program, const LowerPlan& plan, const TaskDurations& durations, ExecGraph& graph,
               std::vector<std::vector<uint32_t>>& arrivals, std::vector<TaskOrigin>* origins)
-      : program_(program), plan_(plan), durations_(durations), graph_(graph), arrivals_(arrivals), origins_(origins) {}
+      : program_(program), plan_(plan), durations_(durations), graph_(graph), arrivals_(arrivals), origins_(origins) {
+    for (uint16_t lane = 0; lane < program.lanes.size(); ++lane) {
+      if (program.lanes[lane] == LaneKey{false, 0}) main_lane_ = lane;
+      if (program.lanes[lane] == LaneKey{false, 1}) autograd_lane_ = lane;
+    }
+  }
 
   void run(uint32_t index, const PlannedRank& rank) {
     rank_index_ = index;
@@ -45,6 +54,8 @@ class RankEmitter {
       block_begin_[lane] = static_cast<uint32_t>(lane_tasks_[lane].size());
     bool needs_data = placed.needs_begin < placed.needs_end;
     bool joins = placed.joins_streams;
+    const uint16_t follower = is_backward_block(block.role) ? autograd_lane_ : main_lane_;
+    bool follows = block.role != BlockRole::kUnplaced && follower != kNoLane;
     for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
       const BlockTask& task = source.tasks[t];
       const bool communicates = task.kind == TaskKind::kArrive || task.kind == TaskKind::kTransfer;
@@ -58,6 +69,10 @@ class RankEmitter {
       for (uint32_t e = task.edge_begin; e < task.edge_end; ++e) add_edge(source.edges[e], base);
       for (const MeetingOf& each : meetings) attend(each.meeting, task.kind);
       follow_peers(source, block, task, base);
+      if (follows && task.lane == follower) {
+        follow_other_thread(follower == main_lane_ ? autograd_lane_ : main_lane_);
+        follows = false;
+      }
       if (needs_data && is_gpu_task(task.kind) && !communicates) {
         add_needs(placed);
         needs_data = false;
@@ -85,6 +100,17 @@ class RankEmitter {
     BlockEdge last_launch = *launch;
     last_launch.lag_ns = static_cast<int32_t>(std::min(last_launch.lag_ns + behind_ns, double{INT32_MAX}));
     add_edge(last_launch, base);
+  }
+
+  /// The main thread asks the autograd thread for a backward and goes on when that is done, whatever came before this
+  /// block where it was traced. `thread` is the one that hands over.
+  void follow_other_thread(uint16_t thread) {
+    if (thread == kNoLane || block_begin_[thread] == 0) return;
+    Edge edge;
+    edge.source = lane_tasks_[thread][block_begin_[thread] - 1];
+    edge.kind = EdgeKind::kInterThread;
+    edge.recorded = false;
+    graph_.edges.push_back(edge);
   }
 
   /// A pass reads what its stage received, whatever stream waits the trace shows for it.
@@ -209,6 +235,8 @@ class RankEmitter {
   ExecGraph& graph_;
   std::vector<std::vector<uint32_t>>& arrivals_;
   std::vector<TaskOrigin>* origins_;
+  uint16_t main_lane_ = kNoLane;
+  uint16_t autograd_lane_ = kNoLane;
   uint32_t rank_index_ = 0;
   uint32_t block_ = 0;  ///< of the planned rank
   HostLags lags_;       ///< of the members that are folded into this rank
