@@ -55,7 +55,8 @@ Result<Value> parse_toml(std::string_view text, std::string_view source) {
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
-    return fail(ErrorKind::kUnreadable, "{}:{}: not valid TOML: {}", source, error.source().begin.line, error.description());
+    return fail(ErrorKind::kUnreadable, "{}:{}: not valid TOML: {}", source, error.source().begin.line,
+                error.description());
   }
   return convert(parsed.table());
 }
