@@ -9,7 +9,7 @@
 namespace lumos {
 
 /// Parses one JSON document. Integers beyond int64 become doubles; of repeated keys the last wins. `source` names the
-/// text in errors, which are of kind kUsage.
+/// text in errors, which are of kind kUnreadable.
 Result<Value> parse_json(std::string_view text, std::string_view source);
 
 }  // namespace lumos

@@ -8,8 +8,8 @@
 
 namespace lumos {
 
-/// Parses a TOML document. Dates and times become text. `source` names the text in errors, which are of kind kUsage and
-/// give the line.
+/// Parses a TOML document. Dates and times become text. `source` names the text in errors, which are of kind
+/// kUnreadable and give the line.
 Result<Value> parse_toml(std::string_view text, std::string_view source);
 
 /// Reads a job, cluster or options file: JSON when its name ends in .json, else TOML.

@@ -29,7 +29,7 @@ struct Prediction {
 /// True if `text` says that it is one.
 bool is_prediction(std::string_view text);
 
-/// Errors: kUsage naming `file` and the key.
+/// Errors: kUnreadable naming `file` and the key; also where the parts of the step are not the step.
 Result<Prediction> read_prediction(const std::string& text, const std::string& file);
 
 }  // namespace lumos

@@ -80,7 +80,7 @@ TEST(ReplayRender, JsonNamesWhatTheSchemaNames) {
        R"("tasks":{"cpu":10,"gpu":2})", R"("inter_stream_recorded":1,"inter_stream_inferred":0)",
        R"("steps":[{"name":"ProfilerStep#1","measured_ms":0.002,"replayed_ms":0.0018}])",
        R"("breakdown":{"measured":{"exposed_compute_ms":0.0005,"overlapped_ms":0,"exposed_comm_ms":0.0004,"other_ms":0.0011})",
-       R"("input":{"events":0,"repaired":0,"skipped":0,"bytes":0}})"}) {
+       R"("input":{"events":0,"repaired":0,"skipped":0,"cut_short":0,"bytes":0}})"}) {
     EXPECT_NE(json.find(part), std::string::npos) << part << "\n" << json;
   }
 }

@@ -67,7 +67,7 @@ TEST(TraceWarnings, TracesOfDifferentJobsAreTold) {
     const auto warnings = warnings_of(tables);
     ASSERT_EQ(warnings.size(), 1u);
     EXPECT_NE(warnings[0].find("different jobs"), std::string::npos) << warnings[0];
-    EXPECT_NE(warnings[0].find("rank0.json"), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find(".json"), std::string::npos) << warnings[0];
   }
 }
 

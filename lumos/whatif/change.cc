@@ -139,7 +139,7 @@ class Changer {
     for (uint32_t task = 0; task < graph().size(); ++task) {
       if (!times.touched[task]) continue;
       count(task);
-      graph().duration_ns[task] = std::llround(static_cast<double>(graph().duration_ns[task]) * times.factor[task]);
+      graph().duration_ns[task] = multiplied_ns(graph().duration_ns[task], times.factor[task]);
     }
     for (Edge& edge : graph().edges) {
       if (edge.kind != EdgeKind::kFirstWave) continue;
@@ -388,7 +388,7 @@ class Changer {
       count(task);
       const double less_ns =
           change.kind == ChangeKind::kBandwidth ? moving_ns * (1 - 1 / change.factor) : late_ns * (1 - change.factor);
-      duration = std::max<int64_t>(0, duration - std::llround(less_ns));
+      duration = std::max<int64_t>(0, duration - std::llround(std::max(less_ns, -kLongestWorkNs)));
     }
     return {};
   }
@@ -405,11 +405,10 @@ class Changer {
 
 /// Several factors together may exceed what each may be.
 Status check_length(const ExecGraph& graph) {
-  constexpr double kLongestNs = 1e18;  // 31 years of work: sums of times in nanoseconds stay far from their limit
   double sum_ns = 0;
   for (int64_t duration_ns : graph.duration_ns) sum_ns += static_cast<double>(duration_ns);
-  if (sum_ns < kLongestNs) return {};
-  return fail(ErrorKind::kUsage, "the changed job would take {:.0f} years of work; check the factors",
+  if (sum_ns < kLongestWorkNs) return {};
+  return fail(ErrorKind::kUsage, "the changed job would take {:.0f} years of work or more; check the factors",
               sum_ns / (365.25 * 86400e9));
 }
 

@@ -89,7 +89,7 @@ class Scaler {
     int64_t& duration = out_.graph.duration_ns[task];
     ++current_.tasks;
     current_.time_ms += double(duration - fixed_ns) / 1e6;
-    const int64_t scaled = fixed_ns + std::llround(double(duration - fixed_ns) * factor);
+    const int64_t scaled = fixed_ns + multiplied_ns(duration - fixed_ns, factor);
     if (fixed_ns == 0) factor_[task] *= factor;
     duration = scaled;
   }

@@ -2,6 +2,8 @@
 // gives a new job graph, which is simulated like the one it came from.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -33,6 +35,13 @@ struct Scale {
 /// A larger factor is a slip of the keyboard, and would not leave room for times in nanoseconds. Of what can be divided
 /// by, the inverse is the least.
 inline constexpr double kLargestFactor = 1e4;
+
+/// A time that was multiplied, to the nanosecond and at most kLongestWorkNs: factors that come together may exceed what
+/// each may be, and apply_changes refuses a job of that length.
+inline constexpr double kLongestWorkNs = 1e18;  // 31 years: sums of times stay far from their limit
+inline int64_t multiplied_ns(int64_t ns, double factor) {
+  return std::llround(std::min(static_cast<double>(ns) * factor, kLongestWorkNs));
+}
 
 /// "kernel:.*gemm.*=0.5". Errors: kUsage for an unknown selector, a wrong expression, or a factor that is no number
 /// from 0 to kLargestFactor.
