@@ -9,6 +9,7 @@
 #include "lumos/cli/job_arguments.h"
 #include "lumos/model/calibrate.h"
 #include "lumos/report/calibration_render.h"
+#include "lumos/report/text_table.h"
 
 namespace lumos {
 
@@ -66,7 +67,7 @@ Status run(const CalibrateArguments& arguments, Console& console) {
   }
   if (!arguments.out.empty())
     TRY_STATUS(write_file(arguments.out, cluster_to_toml(cluster, calibration_heading(fits))));
-  console.print(arguments.json ? calibration_json(fits) + "\n" : calibration_text(fits));
+  console.print(arguments.json ? calibration_json(fits) + "\n" : fold_lines(calibration_text(fits)));
   return {};
 }
 

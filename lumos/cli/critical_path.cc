@@ -8,6 +8,7 @@
 #include "lumos/report/measured_timeline.h"
 #include "lumos/report/overlay.h"
 #include "lumos/report/path_table.h"
+#include "lumos/report/text_table.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/trace/chrome_writer.h"
 
@@ -35,7 +36,7 @@ Status run(const CriticalPathArguments& arguments, Console& console) {
   const CriticalPath path = critical_path(graph, timeline, rank_index, step);
   if (!arguments.overlay.empty()) TRY_STATUS(write_overlay(graph, rank_index, step, path, arguments.overlay));
   console.print(arguments.json ? critical_path_json(graph, rank_index, step, path) + "\n"
-                               : critical_path_text(graph, rank_index, step, path, kTaskLines));
+                               : fold_lines(critical_path_text(graph, rank_index, step, path, kTaskLines)));
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/diff.h"
 #include "lumos/report/steps.h"
+#include "lumos/report/text_table.h"
 #include "lumos/sim/replayed_table.h"
 #include "lumos/sim/simulate.h"
 
@@ -68,7 +69,7 @@ Status run(const DiffArguments& arguments, Console& console) {
     const DiffSide a_side = side(a, paths[0]);
     difference = diff(a_side, side(b, paths[1]), threads);
   }
-  console.print(arguments.json ? diff_json(difference) + "\n" : diff_text(difference, kLines));
+  console.print(arguments.json ? diff_json(difference) + "\n" : fold_lines(diff_text(difference, kLines)));
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include "lumos/model/job_file.h"
 #include "lumos/model/measured_runs.h"
 #include "lumos/report/estimate_render.h"
+#include "lumos/report/text_table.h"
 #include "lumos/search/shard.h"
 
 namespace lumos {
@@ -30,7 +31,8 @@ Status estimate_one(const EstimateArguments& arguments, Console& console) {
   const JobFile file = TRY(read_job_file(TRY(find_config("jobs", arguments.common.job)), settings.job));
   for (const std::string& warning : file.warnings) console.note(warning);
   const Estimate result = TRY(estimate(file.job, cluster));
-  console.print(arguments.json ? estimate_json(file.job, result) + "\n" : estimate_text(file.job, cluster, result));
+  console.print(arguments.json ? estimate_json(file.job, result) + "\n"
+                               : fold_lines(estimate_text(file.job, cluster, result)));
   return {};
 }
 
@@ -66,7 +68,7 @@ Status estimate_many(const EstimateArguments& arguments, Console& console) {
     const std::string path = arguments.shard.empty() ? arguments.out : shard_path(arguments.out, shard);
     return write_file(path, estimate_lines(rows));
   }
-  console.print(arguments.json ? estimates_json(rows) + "\n" : estimates_text(rows));
+  console.print(arguments.json ? estimates_json(rows) + "\n" : fold_lines(estimates_text(rows)));
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "lumos/cli/gains_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/gains_result.h"
+#include "lumos/report/text_table.h"
 
 namespace lumos {
 
@@ -27,7 +28,7 @@ Status run(const GainsArguments& arguments, Console& console) {
   const GainsResult result = gains_result(job, options);
   if (console.stop.stop_requested()) return fail_interrupted();
   const size_t limit = arguments.all ? std::numeric_limits<size_t>::max() : kTextRows;
-  console.print(arguments.json ? gains_json(result) + "\n" : gains_text(result, limit));
+  console.print(arguments.json ? gains_json(result) + "\n" : fold_lines(gains_text(result, limit)));
   return {};
 }
 

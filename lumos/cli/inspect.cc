@@ -15,6 +15,7 @@
 #include "lumos/report/dependency_list.h"
 #include "lumos/report/inventory_render.h"
 #include "lumos/report/program_list.h"
+#include "lumos/report/text_table.h"
 #include "lumos/report/unexplained_list.h"
 #include "lumos/trace/ignore.h"
 
@@ -81,7 +82,7 @@ Status run_program(const InspectArguments& arguments, TraceSet set, Console& con
   std::vector<LoweredAgain> again(graphs.size());
   parallel_for(graphs.size(), static_cast<int>(arguments.read.threads),
                [&](size_t i) { again[i] = lower_again(graphs[i], program, static_cast<uint32_t>(i)); });
-  console.print(arguments.json ? program_json(program, again) + "\n" : program_text(program, again));
+  console.print(arguments.json ? program_json(program, again) + "\n" : fold_lines(program_text(program, again)));
   return {};
 }
 
@@ -101,7 +102,7 @@ Status run(const InspectArguments& arguments, Console& console) {
   for (const Inspection& inspection : inspections) ranks.push_back(inspection.rank);
   std::vector<UnreadFile> unread;
   for (const TraceSet::Failure& failure : set.failures) unread.push_back({failure.file, failure.error.message});
-  console.print(arguments.json ? inventory_json(ranks, unread) + "\n" : inventory_text(ranks));
+  console.print(arguments.json ? inventory_json(ranks, unread) + "\n" : fold_lines(inventory_text(ranks)));
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "lumos/cli/read_arguments.h"
 #include "lumos/graph/graph_file.h"
 #include "lumos/report/link_report.h"
+#include "lumos/report/text_table.h"
 #include "lumos/search/shard.h"
 
 namespace lumos {
@@ -53,7 +54,7 @@ Status run(LinkArguments arguments, Console& console) {
   if (is_part) TRY_STATUS(check_ranks(job));
   if (!arguments.out.empty()) TRY_STATUS(write_graph_file(job, arguments.out));
   const LinkReport report = link_report(job);
-  console.print(arguments.json ? link_json(report) + "\n" : link_text(report));
+  console.print(arguments.json ? link_json(report) + "\n" : fold_lines(link_text(report)));
   return {};
 }
 

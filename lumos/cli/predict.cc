@@ -9,6 +9,7 @@
 #include "lumos/cli/predict_schema.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/report/predict_result.h"
+#include "lumos/report/text_table.h"
 
 namespace lumos {
 
@@ -45,7 +46,7 @@ Status run(PredictArguments arguments, Console& console) {
       return fail(ErrorKind::kUsage, "predict: {} and --job answer different questions; give one of them",
                   changes.scales.empty() ? "changes of the graph" : "--scale");
     const PredictResult result = TRY(predict_job(arguments.read, arguments.change, console));
-    console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
+    console.print(arguments.json ? predict_json(result) + "\n" : fold_lines(predict_text(result)));
     return {};
   }
   if (!arguments.change.settings.empty())
@@ -59,7 +60,7 @@ Status run(PredictArguments arguments, Console& console) {
   }
   const PredictResult result = TRY(predict_changes(job, changes, options));
   if (console.stop.stop_requested()) return fail_interrupted();
-  console.print(arguments.json ? predict_json(result) + "\n" : predict_text(result));
+  console.print(arguments.json ? predict_json(result) + "\n" : fold_lines(predict_text(result)));
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include "lumos/cli/step_range.h"
 #include "lumos/report/replay_render.h"
 #include "lumos/report/replay_result.h"
+#include "lumos/report/text_table.h"
 #include "lumos/report/trace_files.h"
 #include "lumos/sim/keep_residuals.h"
 #include "lumos/sim/simulate.h"
@@ -43,7 +44,7 @@ Status run(const ReplayArguments& arguments, Console& console) {
   options.threads = static_cast<int>(arguments.read.threads);
   options.clock_offset_ns = job.clock_offsets_ns();
   const ReplayResult result = replay_result(graph, timeline, options);
-  console.print(arguments.json ? replay_json(result) + "\n" : replay_text(result));
+  console.print(arguments.json ? replay_json(result) + "\n" : fold_lines(replay_text(result)));
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include "lumos/cli/search_schema.h"
 #include "lumos/report/search_page.h"
 #include "lumos/report/search_render.h"
+#include "lumos/report/text_table.h"
 #include "lumos/search/results_file.h"
 
 namespace lumos {
@@ -142,7 +143,7 @@ Status run(const SearchArguments& arguments, Console& console) {
                             question.enumeration, question.names, static_cast<size_t>(arguments.top),
                             arguments.tokens,     question.base,  question.base_ms};
   if (!arguments.report.empty()) TRY_STATUS(write_file(arguments.report, search_page(answer)));
-  console.print(arguments.json ? search_json(answer) + "\n" : search_text(answer));
+  console.print(arguments.json ? search_json(answer) + "\n" : fold_lines(search_text(answer)));
   if (result.complete) return {};
   return fail(ErrorKind::kInterrupted, "interrupted{}", file ? "; the same command goes on from here" : "");
 }

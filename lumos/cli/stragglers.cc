@@ -5,6 +5,7 @@
 #include "lumos/cli/read_arguments.h"
 #include "lumos/cli/stragglers_schema.h"
 #include "lumos/report/stragglers.h"
+#include "lumos/report/text_table.h"
 
 namespace lumos {
 
@@ -18,7 +19,7 @@ struct StragglersArguments {
 Status run(const StragglersArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const Stragglers stragglers = find_stragglers(job, static_cast<int>(arguments.read.threads));
-  console.print(arguments.json ? stragglers_json(stragglers) + "\n" : stragglers_text(stragglers));
+  console.print(arguments.json ? stragglers_json(stragglers) + "\n" : fold_lines(stragglers_text(stragglers)));
   return {};
 }
 

@@ -155,7 +155,7 @@ Status run(const SynthArguments& arguments, Console& console) {
   const std::string job_file = arguments.out + "/job.toml";
   TRY_STATUS(write_file(job_file, job_to_toml(file.job)));
   console.print(arguments.json ? synth_json(written, expected.step_ms, arguments.steps, job_file, file.job)
-                               : synth_text(written, expected.step_ms, job_file));
+                               : fold_lines(synth_text(written, expected.step_ms, job_file)));
   return {};
 }
 

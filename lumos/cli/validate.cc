@@ -6,6 +6,7 @@
 #include "lumos/base/file.h"
 #include "lumos/cli/read_arguments.h"
 #include "lumos/cli/validate_schema.h"
+#include "lumos/report/text_table.h"
 #include "lumos/report/validation.h"
 
 namespace lumos {
@@ -27,7 +28,7 @@ Status run(const ValidateArguments& arguments, Console& console) {
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   const Validation result = validate(prediction, job, static_cast<int>(arguments.read.threads));
   const size_t limit = arguments.all ? std::numeric_limits<size_t>::max() : kLines;
-  console.print(arguments.json ? validation_json(result) + "\n" : validation_text(result, limit));
+  console.print(arguments.json ? validation_json(result) + "\n" : fold_lines(validation_text(result, limit)));
   return {};
 }
 

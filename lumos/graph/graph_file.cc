@@ -1,149 +1,16 @@
 #include "lumos/graph/graph_file.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstdio>
-#include <functional>
 #include <map>
 
+#include "lumos/graph/archive.h"
 #include "lumos/graph/job.h"
 #include "lumos/graph/sections.h"
 
 namespace lumos {
 
 namespace {
-
-// visit() below names every part of a job once; this writes what it names. Scalars and texts gather in three columns.
-class Writer {
- public:
-  static constexpr bool kReads = false;
-
-  template <class T>
-  void number(const T& value) {
-    if constexpr (std::is_same_v<T, double>) {
-      numbers_.push_back(std::bit_cast<int64_t>(value));
-    } else {
-      numbers_.push_back(static_cast<int64_t>(value));
-    }
-  }
-  void text(const std::string& value) {
-    numbers_.push_back(static_cast<int64_t>(value.size()));
-    texts_.insert(texts_.end(), value.begin(), value.end());
-  }
-  template <class T>
-  void column(const std::vector<T>& values) {
-    later_.push_back([&values](SectionWriter& out) { out.column(values); });
-  }
-  /// One column per member, for rows whose padding would carry stray bytes into the file.
-  template <class Row, class... Members>
-  void fields(const std::vector<Row>& rows, Members Row::*... members) {
-    (field(rows, members), ...);
-  }
-  template <class T>
-  size_t length(const std::vector<T>& values) {
-    number(values.size());
-    return values.size();
-  }
-  Status write(const std::string& path) const {
-    SectionWriter out;
-    out.column(numbers_);
-    out.column(texts_);
-    for (const auto& add : later_) add(out);
-    return out.write(path, kGraphFileVersion);
-  }
-
- private:
-  template <class Row, class Member>
-  void field(const std::vector<Row>& rows, Member Row::*member) {
-    later_.push_back([&rows, member](SectionWriter& out) {
-      using Stored = std::conditional_t<std::is_same_v<Member, bool>, uint8_t, Member>;
-      std::vector<Stored> values(rows.size());
-      for (size_t i = 0; i < rows.size(); ++i) values[i] = static_cast<Stored>(rows[i].*member);
-      out.owned(std::move(values));
-    });
-  }
-
-  std::vector<int64_t> numbers_;
-  std::vector<char> texts_;
-  std::vector<std::function<void(SectionWriter&)>> later_;
-};
-
-/// Reads what Writer wrote, in the same order. After a mismatch it hands out nothing; complete() tells.
-class Reader {
- public:
-  static constexpr bool kReads = true;
-
-  explicit Reader(SectionReader sections) : sections_(std::move(sections)) {
-    sections_.column(numbers_);
-    sections_.column(texts_);
-  }
-
-  template <class T>
-  void number(T& value) {
-    const int64_t read = next_number();
-    if constexpr (std::is_same_v<T, double>) {
-      value = std::bit_cast<double>(read);
-    } else {
-      value = static_cast<T>(read);
-    }
-  }
-  void text(std::string& value) {
-    const uint64_t bytes = static_cast<uint64_t>(next_number());
-    if (bytes > texts_.size() - text_) {
-      good_ = false;
-      return;
-    }
-    value.assign(texts_.data() + text_, bytes);
-    text_ += bytes;
-  }
-  template <class T>
-  void column(std::vector<T>& values) {
-    sections_.column(values);
-  }
-  template <class Row, class... Members>
-  void fields(std::vector<Row>& rows, Members Row::*... members) {
-    (field(rows, members), ...);
-  }
-  template <class T>
-  size_t length(std::vector<T>& values) {
-    // Nothing has more entries than the file has numbers and texts: a wrong length must not eat the memory.
-    const uint64_t length = static_cast<uint64_t>(next_number());
-    if (length > numbers_.size()) {
-      good_ = false;
-      return 0;
-    }
-    values.resize(length);
-    return length;
-  }
-  bool complete() const {
-    return good_ && number_ == numbers_.size() && text_ == texts_.size() && sections_.complete();
-  }
-
- private:
-  int64_t next_number() {
-    if (number_ < numbers_.size()) return numbers_[number_++];
-    good_ = false;
-    return 0;
-  }
-  template <class Row, class Member>
-  void field(std::vector<Row>& rows, Member Row::*member) {
-    using Stored = std::conditional_t<std::is_same_v<Member, bool>, uint8_t, Member>;
-    std::vector<Stored> values;
-    sections_.column(values);
-    if (rows.empty()) rows.resize(values.size());
-    if (rows.size() != values.size()) {
-      good_ = false;
-      return;
-    }
-    for (size_t i = 0; i < rows.size(); ++i) rows[i].*member = static_cast<Member>(values[i]);
-  }
-
-  SectionReader sections_;
-  std::vector<int64_t> numbers_;
-  std::vector<char> texts_;
-  size_t number_ = 0, text_ = 0;
-  bool good_ = true;
-};
 
 template <class Archive, class Group>
 void visit_group(Archive& archive, Group& group) {
@@ -437,16 +304,16 @@ bool is_graph_file(const std::string& path) {
 }
 
 Status write_graph_file(const LinkedJob& job, const std::string& path) {
-  Writer writer;
+  ArchiveWriter writer;
   const Pools pools = collect_pools(job);
   visit_pools(writer, pools);
   visit_links(writer, job);
   for (const RankTasks& rank : job.linked.graph.ranks) visit_table(writer, *rank.table);
-  return writer.write(path);
+  return writer.write(path, kGraphFileVersion);
 }
 
 Result<LinkedJob> read_graph_file(const std::string& path) {
-  Reader reader(TRY(SectionReader::open(path, kGraphFileVersion)));
+  ArchiveReader reader(TRY(SectionReader::open(path, kGraphFileVersion)));
   const auto broken = [&](const char* what) {
     return fail(ErrorKind::kUnreadable, "{} is no usable graph file: {}; link the traces again", path, what);
   };

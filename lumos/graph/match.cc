@@ -1,13 +1,12 @@
 #include "lumos/graph/match.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
 #include "lumos/base/result.h"
 #include "lumos/graph/match_collect.h"
 #include "lumos/graph/match_lanes.h"
+#include "lumos/graph/match_names.h"
 
 namespace lumos {
 
@@ -244,10 +243,13 @@ class Matcher {
 
   void match_lanes(const std::vector<LaneSequence>& lanes) {
     const auto pairs = find_lane_pairs(lanes, out_, exchanging_ranks(), options_.threads, refused_);
+    MatchNames names(tables_, options_, out_);
     for (const auto& group : find_lane_groups(lanes, pairs)) {
       std::vector<MemberSequence> members;
       for (uint32_t lane : group) members.push_back({lanes[lane].rank_index, lanes[lane].kernels});
-      name_group(members);
+      std::vector<std::pair<uint32_t, std::span<const uint32_t>>> kernels_of;
+      for (const MemberSequence& member : members) kernels_of.emplace_back(member.rank_index, member.kernels);
+      names.name_group(kernels_of);
       match_members(members, true);
     }
     for (const LanePair& pair : pairs) {
@@ -259,9 +261,9 @@ class Matcher {
       }
       if (found.pairs.empty()) continue;
       join(found);
-      name_pair(lanes[pair.a], lanes[pair.b], found);
+      names.name_pair(lanes[pair.a], lanes[pair.b], found.pairs);
     }
-    name_rest(lanes);
+    names.name_rest(lanes);
   }
 
   int32_t rank_of(uint32_t rank_index) const { return tables_[rank_index]->info.rank; }
@@ -287,90 +289,6 @@ class Matcher {
       }
     }
     return may;
-  }
-
-  uint32_t add_group(CommGroup group) {
-    out_.groups.push_back(std::move(group));
-    return static_cast<uint32_t>(out_.groups.size() - 1);
-  }
-
-  /// The smallest listed group whose traced members are exactly these ranks; else a group of just them.
-  CommGroup group_of_ranks(const std::vector<int32_t>& ranks) const {
-    const ProcessGroup* best = nullptr;
-    const auto& own = tables_[0]->info.groups;
-    auto look = [&](const std::vector<ProcessGroup>& groups) {
-      for (const ProcessGroup& group : groups) {
-        std::vector<int32_t> traced;
-        for (size_t r = 0; r < tables_.size(); ++r) {
-          const int32_t rank = rank_of(uint32_t(r));
-          if (std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end()) traced.push_back(rank);
-        }
-        if (traced == ranks && (best == nullptr || group.ranks.size() < best->ranks.size())) best = &group;
-      }
-    };
-    look(own);
-    for (size_t r = 1; r < tables_.size(); ++r) {
-      if (std::find(ranks.begin(), ranks.end(), rank_of(uint32_t(r))) != ranks.end()) look(tables_[r]->info.groups);
-    }
-    look(options_.job_groups);
-    CommGroup group;
-    group.source = CommGroup::Source::kInferred;
-    group.ranks = ranks;
-    group.size = static_cast<int32_t>(ranks.size());
-    group.name = fmt::format("ranks {}", fmt::join(ranks, "-"));
-    if (best != nullptr) {
-      group.name = best->name;
-      group.description = best->description;
-      group.ranks = best->ranks;
-      group.size = static_cast<int32_t>(best->ranks.size());
-    }
-    return group;
-  }
-
-  void name_group(const std::vector<MemberSequence>& members) {
-    std::vector<int32_t> ranks;
-    for (const MemberSequence& member : members) ranks.push_back(rank_of(member.rank_index));
-    std::sort(ranks.begin(), ranks.end());
-    const uint32_t group = add_group(group_of_ranks(ranks));
-    for (const MemberSequence& member : members) {
-      for (uint32_t id : member.kernels) out_.kernels[id].group = group;
-    }
-  }
-
-  void name_pair(const LaneSequence& a, const LaneSequence& b, const Pairing& pairing) {
-    const int32_t ra = rank_of(a.rank_index), rb = rank_of(b.rank_index);
-    const std::vector<int32_t> ranks = {std::min(ra, rb), std::max(ra, rb)};
-    auto [it, fresh] = pair_groups_.try_emplace({ranks, a.point_to_point}, kNoIndex);
-    if (fresh) {
-      CommGroup group = group_of_ranks(ranks);
-      if (a.point_to_point) group.name = fmt::format("p2p:{}-{}", ranks[0], ranks[1]);
-      group.ranks = ranks;
-      group.size = 2;
-      it->second = add_group(std::move(group));
-    }
-    for (const auto& [x, y] : pairing.pairs) {
-      out_.kernels[x].group = out_.kernels[y].group = it->second;
-      out_.kernels[x].peer = rb;
-      out_.kernels[y].peer = ra;
-    }
-  }
-
-  /// What no partner and no metadata names is kept together by the stream it ran on.
-  void name_rest(const std::vector<LaneSequence>& lanes) {
-    std::map<int64_t, uint32_t> by_stream;
-    for (const LaneSequence& lane : lanes) {
-      const int64_t stream = tables_[lane.rank_index]->lanes[lane.lane].tid;
-      for (uint32_t id : lane.kernels) {
-        if (out_.kernels[id].group != kNoIndex) continue;
-        auto [it, fresh] = by_stream.try_emplace(stream, kNoIndex);
-        if (fresh) {
-          CommGroup group;
-          group.name = fmt::format("stream {}", stream);
-          it->second = add_group(std::move(group));
-        }
-        out_.kernels[id].group = it->second;
-      }
-    }
   }
 
   /// A collective cannot end before its last member has come: what says so was matched wrongly and is taken apart.
@@ -442,7 +360,6 @@ class Matcher {
   std::vector<std::vector<uint32_t>> sets_;  ///< kernels of each match
   std::vector<bool> refused_;
   std::vector<Method> method_;
-  std::map<std::pair<std::vector<int32_t>, bool>, uint32_t> pair_groups_;
   int64_t pivot_ns_ = 0;
 };
 

@@ -52,6 +52,50 @@ std::string TextTable::text(size_t indent) const {
   return out;
 }
 
+namespace {
+
+// One line without its end, at most kTextWidth wide where its words allow.
+void fold_line(std::string_view line, std::string& out) {
+  const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+  const std::string hanging(indent + 2, ' ');
+  size_t column = 0;
+  for (size_t at = 0; at < line.size();) {
+    // A word with the spaces before it: columns inside a line stay as they are.
+    const size_t word = std::min(line.find_first_not_of(' ', at), line.size());
+    size_t end = std::min(line.find(' ', word), line.size());
+    while (line.substr(end).starts_with(" %"))
+      end = std::min(line.find(' ', end + 1), line.size());  // "0.5 %" stays whole.
+    const size_t width = text_width(line.substr(at, end - at));
+    if (column > hanging.size() && column + width > kTextWidth) {
+      out.append("\n").append(hanging);
+      column = hanging.size();
+      at = word;
+      continue;
+    }
+    out.append(line.substr(at, end - at));
+    column += width;
+    at = end;
+  }
+}
+
+}  // namespace
+
+std::string fold_lines(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    if (text_width(line) > kTextWidth) {
+      fold_line(line, out);
+    } else {
+      out.append(line);
+    }
+    if (end < text.size()) out.push_back('\n');
+    at = end + 1;
+  }
+  return out;
+}
+
 std::string human_ms(double ms) {
   if (!std::isfinite(ms)) return "-";
   const double size = std::abs(ms);

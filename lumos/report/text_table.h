@@ -34,6 +34,10 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+/// Lines of more than kTextWidth characters broken at spaces, the rest indented two more than the line it belongs to; a
+/// word that is longer than the width stays whole. What every renderer of prose returns passes through it.
+std::string fold_lines(std::string_view text);
+
 /// Milliseconds for people: "1234.5", "12.35", "0.0123": about four digits. Negative values keep their sign.
 std::string human_ms(double ms);
 /// "+0.52 %", always with a sign.

@@ -1,6 +1,10 @@
 #include "lumos/report/text_table.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace lumos {
 namespace {
@@ -40,6 +44,30 @@ TEST(CutText, KeepsBothEndsOfALongName) {
   EXPECT_EQ(cut_middle("short", 9), "short");
   EXPECT_EQ(cut_middle("gemm_128x128_nn", 11), "gemm...8_nn");
   EXPECT_EQ(cut_middle("äöü äöü äöü", 6), cut_text("äöü äöü äöü", 6));  // Whole characters only.
+}
+
+TEST(FoldLines, BreaksProseAtWordsUnderItsIndent) {
+  const std::string words = "  warning: " + std::string(60, 'a') + " " + std::string(20, 'b') + " c\nshort\n";
+  EXPECT_EQ(fold_lines(words), "  warning: " + std::string(60, 'a') + "\n    " + std::string(20, 'b') + " c\nshort\n");
+  EXPECT_EQ(fold_lines(""), "");
+  EXPECT_EQ(fold_lines("no end"), "no end");
+  EXPECT_EQ(fold_lines(std::string(100, 'x') + "\n"), std::string(100, 'x') + "\n");  // Names stay whole.
+}
+
+RC_GTEST_PROP(FoldLines, KeepsEveryWordAndFitsWhereWordsDo, (const std::vector<std::vector<uint8_t>>& lines)) {
+  std::string text;
+  for (const std::vector<uint8_t>& words : lines) {
+    for (const uint8_t word : words) text += std::string(word % 4, ' ') + std::string(1 + word % 70, 'w');
+    text += '\n';
+  }
+  const std::string folded = fold_lines(text);
+  const auto words_of = [](std::string all) {
+    std::replace(all.begin(), all.end(), '\n', ' ');
+    std::erase(all, ' ');
+    return all;
+  };
+  RC_ASSERT(words_of(folded) == words_of(text));
+  RC_ASSERT(fold_lines(folded) == folded);
 }
 
 }  // namespace
