@@ -1,5 +1,5 @@
-// Groups for communication that no metadata names: matched kernels get the group whose members they are, or one of their
-// own. Part of graph/match.
+// Groups for communication that no metadata names: matched kernels get the group whose members they are, or one of
+// their own. Part of graph/match.
 #pragma once
 
 #include <cstdint>
