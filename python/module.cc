@@ -17,6 +17,7 @@
 #include "lumos/cli/parse.h"
 #include "lumos/graph/graph_file.h"
 #include "lumos/model/job.h"
+#include "lumos/report/text_table.h"
 #include "lumos/report/trace_files.h"
 #include "python/arrow_stream.h"
 #include "python/failure.h"
@@ -44,7 +45,8 @@ namespace {
 
 using Pair = std::pair<std::string, std::string>;  ///< JSON and text of an answer
 
-Pair pair_of(Answer answer) { return {std::move(answer.json), std::move(answer.text)}; }
+/// The text as the command prints it.
+Pair pair_of(Answer answer) { return {std::move(answer.json), fold_lines(answer.text)}; }
 
 /// An answer that cannot fail, as a long call.
 template <class Make>

@@ -77,7 +77,30 @@ class Finder {
     });
   }
 
+  /// Several groups, and so several queues, of which no call tells which it goes to.
+  bool has_several_groups() const {
+    const auto& groups = table_.info.groups;
+    return std::count_if(groups.begin(), groups.end(), [](const auto& group) { return group.ranks.size() > 1; }) > 1;
+  }
+
+  /// The call among those waiting that put an operation into a queue: the first, or with several queues the first with
+  /// tensors of the operation's size. The size alone would not do: a thread's row may name what lies in their place.
+  std::deque<uint32_t>::iterator find_call(std::deque<uint32_t>& calls, uint32_t row, bool by_size) const {
+    if (!by_size) return calls.begin();
+    const OpDetail* own = table_.op_detail(row);
+    if (own == nullptr) return calls.begin();
+    const std::string_view types = table_.text(own->input_types);
+    const int64_t bytes = input_bytes(table_.text(own->input_dims), types);
+    const auto same = std::find_if(calls.begin(), calls.end(), [&](uint32_t call) {
+      const OpDetail* called = table_.op_detail(call);
+      return called != nullptr && table_.ts_ns[call] <= table_.ts_ns[row] &&
+             input_bytes(table_.text(called->input_dims), types) == bytes;
+    });
+    return same == calls.end() ? calls.begin() : same;
+  }
+
   void find_enqueuing() {
+    const bool by_size = has_several_groups();
     std::map<CollectiveKind, std::deque<uint32_t>> calls = find_calls(table_, host_);
     std::unordered_map<uint32_t, int64_t> idle_since;  // by lane
     for (HostTransfer& transfer : out_.transfers) {
@@ -86,8 +109,9 @@ class Finder {
       std::deque<uint32_t>& queue = calls[kind_of_kernel_name(table_.name_of(transfer.row))];
       // What runs before the first call of the trace was put into the queue before it.
       if (!queue.empty() && table_.ts_ns[queue.front()] <= start) {
-        transfer.enqueue_row = queue.front();
-        queue.pop_front();
+        const auto call = find_call(queue, transfer.row, by_size);
+        transfer.enqueue_row = *call;
+        queue.erase(call);
         const auto idle = idle_since.find(lane);
         transfer.thread_was_idle = idle == idle_since.end() || idle->second <= table_.ts_ns[transfer.enqueue_row];
       }

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "lumos/base/parallel.h"
+#include "lumos/graph/host_groups.h"
 #include "lumos/graph/host_transfers.h"
 #include "lumos/trace/collective_names.h"
 
@@ -83,6 +84,11 @@ CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail
   return group;
 }
 
+CommGroup listed_group(const ProcessGroup& group) {
+  return {group.name, group.description, group.ranks, std::max(group.size, int32_t(group.ranks.size())),
+          CommGroup::Source::kConfig};
+}
+
 /// The one group that a kernel without metadata must belong to, because the rank has no other; else nothing.
 std::optional<CommGroup> only_group(const EventTable& table) {
   const ProcessGroup* only = nullptr;
@@ -92,8 +98,7 @@ std::optional<CommGroup> only_group(const EventTable& table) {
     only = &group;
   }
   if (only == nullptr) return std::nullopt;
-  return CommGroup{only->name, only->description, only->ranks, std::max(only->size, int32_t(only->ranks.size())),
-                   CommGroup::Source::kConfig};
+  return listed_group(*only);
 }
 
 /// Transfers from one rank to another form a sequence of their own: other directions run on other streams.
@@ -112,8 +117,10 @@ struct CallOrder {
 };
 
 /// Sequence numbers for communication on CPU threads, whose rows have none: the k-th operation that was put into the
-/// queue during step N is that of every rank, because all call them in one order. By row; none outside of steps.
-std::unordered_map<uint32_t, CallOrder> sequences_by_step(const EventTable& table) {
+/// queue during step N is that of every rank, because all call them in one order; counted by group where `groups` tells
+/// it of the lanes. By row; none outside of steps.
+std::unordered_map<uint32_t, CallOrder> sequences_by_step(const EventTable& table,
+                                                          const std::vector<uint32_t>& groups) {
   constexpr int64_t kMostPerStep = 1 << 20;  // so that step and position make one number
   constexpr std::string_view kStep = "ProfilerStep#";
   std::map<int64_t, int64_t> step_at;  // start to number
@@ -125,28 +132,34 @@ std::unordered_map<uint32_t, CallOrder> sequences_by_step(const EventTable& tabl
     if (error == std::errc()) step_at[table.ts_ns[row]] = number;
   }
   std::unordered_map<uint32_t, CallOrder> sequences;
-  std::map<int64_t, int64_t> in_step;
+  std::map<std::pair<uint32_t, int64_t>, int64_t> in_step;  // by group and step
   for (const HostTransfer& transfer : find_host_transfers(table, build_host_program(table)).transfers) {
     if (transfer.enqueue_row == kNoIndex) continue;
     const auto after = step_at.upper_bound(table.ts_ns[transfer.enqueue_row]);
     if (after == step_at.begin()) continue;
     const int64_t step = std::prev(after)->second;
-    sequences[transfer.row] = {step * kMostPerStep + in_step[step]++, transfer.enqueue_row};
+    const uint32_t group = groups.empty() ? kNoIndex : groups[table.lane[transfer.row]];
+    sequences[transfer.row] = {step * kMostPerStep + in_step[{group, step}]++, transfer.enqueue_row};
   }
   return sequences;
 }
 
 class RankCollector {
  public:
-  RankCollector(const EventTable& table, const MatchOptions& options)
-      : table_(table), options_(options), by_external_id_(details_by_external_id(table)), only_(only_group(table)) {}
+  /// `host_groups` of the rank's lanes; empty: not told.
+  RankCollector(const EventTable& table, const MatchOptions& options, std::vector<uint32_t> host_groups)
+      : table_(table),
+        options_(options),
+        host_groups_(std::move(host_groups)),
+        by_external_id_(details_by_external_id(table)),
+        only_(only_group(table)) {}
 
   LocalRank collect(uint32_t rank_index, int64_t base_ns) {
     const std::vector<uint8_t> communicates = communication_rows(table_);
     const std::vector<bool> on_threads = transfer_lanes(table_);
     const bool any = std::find(on_threads.begin(), on_threads.end(), true) != on_threads.end();
-    const auto sequences = any ? sequences_by_step(table_) : std::unordered_map<uint32_t, CallOrder>();
-    uint32_t first_thread = kNoIndex;
+    const auto sequences = any ? sequences_by_step(table_, host_groups_) : std::unordered_map<uint32_t, CallOrder>();
+    std::map<uint32_t, uint32_t> first_thread;  // by group
     for (uint32_t row = 0; row < table_.size(); ++row) {
       const bool on_thread = on_threads[table_.lane[row]];
       if (communicates[row] == 0 || (!on_thread && !is_gpu_work(table_.kind[row]))) continue;
@@ -160,8 +173,7 @@ class RankCollector {
       kernel.kind = kind_of_kernel_name(table_.name_of(row));
       if (on_thread) {
         // Threads that share a queue take turns as chance has it: they are one lane.
-        if (first_thread == kNoIndex) first_thread = kernel.lane;
-        kernel.lane = first_thread;
+        kernel.lane = first_thread.try_emplace(host_group(row), kernel.lane).first->second;
         if (const auto found = sequences.find(row); found != sequences.end()) {
           kernel.sequence = found->second.sequence;
           kernel.in_call_order = true;
@@ -170,6 +182,8 @@ class RankCollector {
       }
       if (const CollectiveDetail* detail = detail_of(row)) {
         fill(*detail, local);
+      } else if (on_thread && host_group(row) != kNoIndex) {
+        local.local_group = local_group(listed_group(table_.info.groups[host_group(row)]));
       } else if (only_ && (kernel.kind != CollectiveKind::kSendRecv || only_->size == 2)) {
         local.local_group = local_group(*only_);
       }
@@ -181,6 +195,8 @@ class RankCollector {
   }
 
  private:
+  uint32_t host_group(uint32_t row) const { return host_groups_.empty() ? kNoIndex : host_groups_[table_.lane[row]]; }
+
   /// By the tensors of the call: the thread's own row may name what lies in their place when it runs.
   int64_t bytes_on_thread(uint32_t row, const std::unordered_map<uint32_t, CallOrder>& calls) const {
     const OpDetail* op = table_.op_detail(row);
@@ -227,6 +243,7 @@ class RankCollector {
 
   const EventTable& table_;
   const MatchOptions& options_;
+  std::vector<uint32_t> host_groups_;
   std::unordered_map<uint32_t, uint32_t> by_external_id_;
   std::optional<CommGroup> only_;
   std::map<std::tuple<std::string, std::string, std::vector<int32_t>>, uint32_t> known_;
@@ -265,9 +282,11 @@ std::vector<int32_t> shown_ranks(std::string_view text) {
 
 JobMatches collect_communication(std::span<const EventTable* const> tables, const MatchOptions& options) {
   std::vector<LocalRank> locals(tables.size());
+  LaneGroups host_groups = groups_of_host_lanes(tables);
+  host_groups.resize(tables.size());
   parallel_for(tables.size(), options.threads, [&](size_t r) {
     const int64_t base_ns = tables[r]->info.base_ns - tables[0]->info.base_ns;
-    locals[r] = RankCollector(*tables[r], options).collect(static_cast<uint32_t>(r), base_ns);
+    locals[r] = RankCollector(*tables[r], options, host_groups[r]).collect(static_cast<uint32_t>(r), base_ns);
   });
   JobMatches out;
   out.rank_begin.push_back(0);

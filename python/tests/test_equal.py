@@ -28,6 +28,14 @@ def test_gains_equal_the_command(demo, command):
     assert lumos.load(demo).gains() == command("gains", demo)
 
 
+@pytest.mark.parametrize("ask, words", [(lambda job: job.link(), ["link"]), (lambda job: job.stragglers(), ["stragglers"]),
+                                        (lambda job: job.gains(), ["gains"]), (lambda job: job.inspect(), ["inspect"]),
+                                        (lambda job: job.replay(), ["replay"])])
+def test_answers_print_as_the_commands_do(ask, words, data):
+    path = data / "traces" / "dlrm-8rank-v100"
+    assert str(ask(lumos.load(path))) == lumos.run(*words, path)
+
+
 def test_all_rows_are_printed_where_asked(data):
     job = lumos.load(data / "traces" / "resnet-ddp-a100")
     few, every = job.gains(), job.gains(all=True)

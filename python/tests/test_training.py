@@ -45,8 +45,11 @@ def test_every_step_is_replayed_within_3_percent(training):
         errors += [abs(step.replayed_ms / step.measured_ms - 1) for rank in result.ranks for step in rank.steps]
     assert len(errors) >= 6 * ROUNDS
     print("worst in percent:", round(100 * max(errors), 1))
-    # Other processes may stop a thread where no event tells: one step in twenty may be such a one.
+    # Each step by itself. A replay is the same every time, but what it is held against is not: where the machine stops a
+    # thread between two events, on one rank and not on the other, nothing in the trace says that it did not work. One
+    # step in twenty may be such a one (with a load of 13 on two processors the worst of 40 steps was 3.3 % off).
     assert sorted(errors)[len(errors) * 19 // 20 - 1] < 0.03
+    assert max(errors) < 0.1
 
 
 def test_gloo_operations_meet(training):
@@ -60,6 +63,18 @@ def test_gloo_operations_meet(training):
         scale={"comm:.*": 1.0}).predicted.step_ms
 
 
+def test_groups_of_gloo_are_told_apart(torch, tmp_path):
+    words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4",
+             HERE / "train_groups.py", tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    link = lumos.load(tmp_path).link()
+    assert link.kernels.all == link.kernels.by_sequence == 4 * 4 * 6
+    # Per step four reductions in each row, one in each column, one among all.
+    assert link.rendezvous == 4 * (2 * 4 + 2 + 1)
+    assert sorted(transfer.members for transfer in link.steps[0].transfers) == [2, 2, 2, 2, 4]
+
+
 def test_twice_the_layers_are_predicted_within_10_percent(training):
     folder, _ = training
     errors = []
@@ -70,6 +85,8 @@ def test_twice_the_layers_are_predicted_within_10_percent(training):
         measured = lumos.load(twice).replay().measured_ms
         errors.append(100 * (predicted / measured - 1))
     print("errors in percent:", [round(each, 1) for each in errors])
+    # The median, because two trainings minutes apart are two measurements: a round in which something else ran beside
+    # one of them says what that took. Both are profiled in turns, five times.
     assert abs(statistics.median(errors)) < 10
 
 
