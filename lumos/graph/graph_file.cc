@@ -61,6 +61,7 @@ void visit_info(Archive& archive, Info& info) {
 
 // A field added to one of these rows must be added below, and the version raised.
 static_assert(sizeof(Lane) == 40 && sizeof(OpDetail) == 32 && sizeof(CollectiveDetail) == 72);
+static_assert(sizeof(CommKernel) == 72 && sizeof(Edge) == 12 && sizeof(Processor) == 12 && sizeof(RankClock) == 40);
 static_assert(sizeof(GpuDetail) == 56 && sizeof(SyncDetail) == 32 && sizeof(FlowEnd) == 24);
 
 template <class Archive, class Table>
@@ -132,7 +133,7 @@ template <class Archive, class Matches>
 void visit_matches(Archive& archive, Matches& matches) {
   archive.fields(matches.kernels, &CommKernel::rank_index, &CommKernel::row, &CommKernel::lane, &CommKernel::group,
                  &CommKernel::match, &CommKernel::kind, &CommKernel::peer, &CommKernel::start_ns, &CommKernel::end_ns,
-                 &CommKernel::bytes, &CommKernel::sequence);
+                 &CommKernel::bytes, &CommKernel::sequence, &CommKernel::in_call_order);
   archive.column(matches.rank_begin);
   archive.length(matches.groups);
   for (auto& group : matches.groups) {
@@ -224,6 +225,46 @@ bool valid_ranges(const std::vector<uint32_t>& begin, size_t count, size_t end) 
          std::is_sorted(begin.begin(), begin.end());
 }
 
+/// Whether the named members of all rows are ids below `end`, or none where that is allowed.
+template <class Row, class Id>
+bool members_below(const std::vector<Row>& rows, std::initializer_list<Id Row::*> members, size_t end, bool or_none) {
+  return std::all_of(rows.begin(), rows.end(), [&](const Row& row) {
+    return std::all_of(members.begin(), members.end(), [&](Id Row::*member) {
+      const uint32_t value = static_cast<uint32_t>(row.*member);
+      return value < end || (or_none && value == kNoIndex);
+    });
+  });
+}
+
+bool valid_details(const EventTable& table) {
+  for (size_t row = 0; row < table.size(); ++row) {
+    const EventKind kind = table.kind[row];
+    if (kind > EventKind::kOverhead) return false;
+    if (table.detail[row] == kNoIndex) continue;
+    const size_t details = is_gpu_work(kind)          ? table.gpu.size()
+                           : kind == EventKind::kSync ? table.syncs.size()
+                                                      : std::max(table.ops.size(), table.gpu.size());
+    const bool has_ops = kind == EventKind::kCpuOp || kind == EventKind::kAnnotation;
+    if (table.detail[row] >= (has_ops ? table.ops.size() : details)) return false;
+  }
+  const size_t collectives = table.collectives.size();
+  return members_below(table.gpu, {&GpuDetail::collective}, collectives, true) &&
+         members_below(table.ops, {&OpDetail::collective}, collectives, true);
+}
+
+bool valid_names(const EventTable& table) {
+  const size_t names = table.names->size();
+  return all_below(table.name, names, false) &&
+         members_below(table.lanes, {&Lane::pid_text, &Lane::tid_text, &Lane::label, &Lane::process}, names, false) &&
+         members_below(table.ops, {&OpDetail::input_dims, &OpDetail::input_types, &OpDetail::concrete_inputs}, names,
+                       false) &&
+         members_below(table.collectives,
+                       {&CollectiveDetail::collective, &CollectiveDetail::dtype, &CollectiveDetail::group_name,
+                        &CollectiveDetail::group_desc, &CollectiveDetail::group_ranks, &CollectiveDetail::in_split,
+                        &CollectiveDetail::out_split},
+                       names, false);
+}
+
 bool valid_table(const EventTable& table) {
   const size_t rows = table.size();
   if (table.dur_ns.size() != rows || table.name.size() != rows || table.lane.size() != rows ||
@@ -231,15 +272,9 @@ bool valid_table(const EventTable& table) {
       table.detail.size() != rows) {
     return false;
   }
-  for (size_t row = 0; row < rows; ++row) {
-    const EventKind kind = table.kind[row];
-    if (kind > EventKind::kOverhead || table.detail[row] == kNoIndex) continue;
-    const size_t details = is_gpu_work(kind)          ? table.gpu.size()
-                           : kind == EventKind::kSync ? table.syncs.size()
-                                                      : std::max(table.ops.size(), table.gpu.size());
-    if (table.detail[row] >= details) return false;
-  }
-  return all_below(table.name, table.names->size(), false) && all_below(table.lane, table.lanes.size(), false);
+  const size_t lanes = table.lanes.size();
+  return valid_details(table) && valid_names(table) && all_below(table.lane, lanes, false) &&
+         members_below(table.fwdbwd, {&FlowEnd::lane}, lanes, false);
 }
 
 bool valid_steps(const RankTasks& rank, size_t tasks) {
@@ -247,6 +282,22 @@ bool valid_steps(const RankTasks& rank, size_t tasks) {
     if (step.first_task >= tasks) return false;
     if (!all_below(std::vector{step.next_task, step.last_task}, tasks, true)) return false;
     if (!all_below(step.last_gpu_tasks, tasks, false)) return false;
+  }
+  return true;
+}
+
+/// Whether tasks come after all that they depend on, in the order given or that of their ids, and each once.
+bool valid_order(const ExecGraph& graph) {
+  std::vector<uint32_t> place(graph.size(), kNoIndex);
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    uint32_t& at = place[graph.order.empty() ? i : graph.order[i]];
+    if (at != kNoIndex) return false;
+    at = i;
+  }
+  for (uint32_t task = 0; task < graph.size(); ++task) {
+    for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+      if (place[graph.edges[e].source] >= place[task]) return false;
+    }
   }
   return true;
 }
@@ -261,6 +312,10 @@ bool valid_graph(const ExecGraph& graph) {
   }
   for (const Edge& edge : graph.edges) {
     if (edge.source >= tasks || edge.kind >= EdgeKind::kCount) return false;
+  }
+  if (!valid_order(graph)) return false;
+  for (TaskKind kind : graph.kind) {
+    if (kind > TaskKind::kGap) return false;
   }
   for (const Processor& processor : graph.processors) {
     if (processor.rank_index >= graph.ranks.size()) return false;
@@ -281,6 +336,8 @@ bool valid_matches(const LinkedJob& job) {
   for (const CommKernel& kernel : m.kernels) {
     if (kernel.rank_index >= ranks || kernel.row >= job.linked.graph.ranks[kernel.rank_index].table->size())
       return false;
+    if (kernel.lane >= job.linked.graph.ranks[kernel.rank_index].table->lanes.size()) return false;
+    if (kernel.kind > CollectiveKind::kBarrier) return false;
     if (kernel.group >= m.groups.size() || (kernel.match != kNoIndex && kernel.match >= m.size())) return false;
   }
   return m.clocks.size() == ranks && valid_ranges(m.rank_begin, ranks, kernels) && !m.match_begin.empty() &&

@@ -12,7 +12,7 @@ namespace lumos {
 struct LinkedJob;
 
 /// Raised whenever the layout of any column changes. Files of another version are refused, never guessed at.
-inline constexpr uint32_t kGraphFileVersion = 1;
+inline constexpr uint32_t kGraphFileVersion = 2;
 
 /// True if `path` is a regular file that begins as graph files do.
 bool is_graph_file(const std::string& path);

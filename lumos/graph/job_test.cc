@@ -152,6 +152,62 @@ TEST_F(GraphFile, AnyDamageIsAClearError) {
   }
 }
 
+// A file whose checksums are right may still say what no writer of ours would.
+TEST_F(GraphFile, IdsThatPointNowhereAreRefused) {
+  using Mutate = void (*)(LinkedJob&, EventTable&);
+  const std::pair<const char*, Mutate> mutations[] = {
+      {"name", [](LinkedJob&, EventTable& t) { t.name[0] = NameId{1u << 30}; }},
+      {"lane", [](LinkedJob&, EventTable& t) { t.lane[0] = 1u << 30; }},
+      {"kind", [](LinkedJob&, EventTable& t) { t.kind[0] = static_cast<EventKind>(99); }},
+      {"lane's process", [](LinkedJob&, EventTable& t) { t.lanes[0].pid_text = NameId{1u << 30}; }},
+      {"lane's label", [](LinkedJob&, EventTable& t) { t.lanes[0].label = NameId{1u << 30}; }},
+      {"kernel's collective",
+       [](LinkedJob&, EventTable& t) { t.gpu.push_back({}), t.gpu.back().collective = 1u << 30; }},
+      {"operator's collective",
+       [](LinkedJob&, EventTable& t) { t.ops.push_back({}), t.ops.back().collective = 1u << 30; }},
+      {"operator's shapes",
+       [](LinkedJob&, EventTable& t) { t.ops.push_back({}), t.ops.back().input_dims = NameId{1u << 30}; }},
+      {"collective's group",
+       [](LinkedJob&, EventTable& t) {
+         t.collectives.push_back({});
+         t.collectives.back().group_name = NameId{1u << 30};
+       }},
+      {"flow's lane",
+       [](LinkedJob&, EventTable& t) {
+         t.fwdbwd.push_back({1, 0, 1u << 30, true});
+       }},
+      {"order twice", [](LinkedJob& job, EventTable&) { job.linked.graph.order[1] = job.linked.graph.order[0]; }},
+      {"order backwards",
+       [](LinkedJob& job, EventTable&) { std::reverse(job.linked.graph.order.begin(), job.linked.graph.order.end()); }},
+      {"task's kind", [](LinkedJob& job, EventTable&) { job.linked.graph.kind[0] = static_cast<TaskKind>(99); }},
+      {"member's lane", [](LinkedJob& job, EventTable&) { job.matches.kernels[0].lane = 1u << 30; }},
+      {"member's kind",
+       [](LinkedJob& job, EventTable&) { job.matches.kernels[0].kind = static_cast<CollectiveKind>(99); }},
+  };
+  for (const auto& [what, mutate] : mutations) {
+    LinkedJob job = link_job(make_test_job({}).tables, {});
+    ASSERT_FALSE(job.linked.graph.order.empty());
+    auto table = std::make_shared<EventTable>(*job.linked.graph.ranks[0].table);
+    mutate(job, *table);
+    job.linked.graph.ranks[0].table = table;
+    ASSERT_TRUE(write_graph_file(job, path_).has_value());
+    const auto read = read_graph_file(path_);
+    ASSERT_FALSE(read.has_value()) << what;
+    EXPECT_EQ(read.error().kind, ErrorKind::kUnreadable) << what;
+  }
+}
+
+TEST_F(GraphFile, WhatIsKnownOfEachKernelComesBack) {
+  LinkedJob job = link_job(make_test_job({}).tables, {});
+  for (size_t i = 0; i < job.matches.kernels.size(); ++i) job.matches.kernels[i].in_call_order = i % 2 == 0;
+  ASSERT_TRUE(write_graph_file(job, path_).has_value());
+  const auto read = read_graph_file(path_);
+  ASSERT_TRUE(read.has_value());
+  for (size_t i = 0; i < job.matches.kernels.size(); ++i) {
+    EXPECT_EQ(read->matches.kernels[i].in_call_order, i % 2 == 0);
+  }
+}
+
 TEST_F(GraphFile, PartsLinkedAnewAreTheWhole) {
   std::vector<EventTable> tables = make_test_job({}).tables;
   const LinkedJob whole = link_job(tables, {});

@@ -1,6 +1,8 @@
 #include "lumos/model/job_fields.h"
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <type_traits>
 
 namespace lumos {
@@ -46,6 +48,13 @@ constexpr auto& spellings() {
   if constexpr (std::is_same_v<E, Optimizer>) return kOptimizers;
 }
 
+/// Whether a number can be cast to T at all.
+template <class T>
+bool fits(double real) {
+  const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  return real < end && real >= (std::is_signed_v<T> ? -end : 0);
+}
+
 template <class T>
 bool parse_number(std::string_view text, T& value) {
   const char* end = text.data() + text.size();
@@ -54,9 +63,7 @@ bool parse_number(std::string_view text, T& value) {
     // "1e5" and "4096.0" are how some tools write whole numbers.
     double real = 0;
     auto [stop, error] = std::from_chars(text.data(), end, real);
-    constexpr double kBeyond = 9.2e18;  // no 64-bit integer
-    if (error != std::errc() || stop != end || !(real > -kBeyond && real < kBeyond)) return false;
-    if (real != static_cast<double>(static_cast<T>(real))) return false;
+    if (error != std::errc() || stop != end || !fits<T>(real) || real != std::trunc(real)) return false;
     value = static_cast<T>(real);
     return true;
   }

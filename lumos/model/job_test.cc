@@ -70,6 +70,15 @@ TEST(Job, UnknownNamesAreReportedFromFilesAndRefusedFromTheCommandLine) {
   EXPECT_FALSE(change_job(*job, "moe_router_topk", "2"));
 }
 
+TEST(Job, NumbersBeyondTheirFieldAreRefused) {
+  for (const char* text : {"1e300", "-1e300", "1e19", "9223372036854775808.0", "2.5", "nan", "inf"}) {
+    const auto job = resolve_job({{"num_layers", text}});
+    ASSERT_FALSE(job) << text;
+    EXPECT_EQ(job.error().kind, ErrorKind::kUsage) << text;
+    EXPECT_NE(job.error().message.find("num_layers"), std::string::npos) << job.error().message;
+  }
+}
+
 TEST(Job, NullIsUnset) {
   const auto job = resolve_job(with(
       {{"virtual_pipeline_model_parallel_size", "null"}, {"kv_channels", "null"}, {"recompute_granularity", "null"}}));

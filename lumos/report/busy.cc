@@ -5,14 +5,11 @@
 
 #include "lumos/trace/collective_names.h"
 #include "lumos/trace/nesting.h"
+#include "lumos/trace/occupancy.h"
 
 namespace lumos {
 
 namespace {
-
-// Blocks that one SM holds at most, whatever their size: 32 on data-centre GPUs from Maxwell on; smaller parts hold 16
-// or 24.
-constexpr int64_t kMaxBlocksPerSm = 32;
 
 bool has_gpu_work(const EventTable& table) {
   return std::any_of(table.kind.begin(), table.kind.end(), [](EventKind kind) { return is_gpu_work(kind); });
@@ -87,8 +84,6 @@ const DeviceProperties* device_of(const EventTable& table, size_t row) {
   return &table.info.devices[known ? device : 0];
 }
 
-int64_t product(const int32_t (&sizes)[3]) { return int64_t{sizes[0]} * sizes[1] * sizes[2]; }
-
 }  // namespace
 
 float sm_share(const EventTable& table, size_t row) {
@@ -96,17 +91,10 @@ float sm_share(const EventTable& table, size_t row) {
   const GpuDetail* kernel = table.gpu_detail(row);
   const DeviceProperties* device = device_of(table, row);
   if (kernel == nullptr || device == nullptr || device->num_sms <= 0) return 1;
-  const int64_t blocks = product(kernel->grid);
-  const int64_t threads = product(kernel->block);
-  if (blocks <= 0 || threads <= 0) return 1;
-  int64_t per_sm = kMaxBlocksPerSm;
-  const auto limit = [&](int64_t available, int64_t needed) {
-    if (available > 0 && needed > 0) per_sm = std::min(per_sm, std::max<int64_t>(1, available / needed));
-  };
-  limit(device->max_threads_per_sm, threads);
-  limit(device->registers_per_sm, threads * kernel->registers_per_thread);
-  limit(device->shared_memory_per_sm_bytes, kernel->shared_memory_bytes);
-  return std::min(1.0f, static_cast<float>(blocks) / static_cast<float>(per_sm * device->num_sms));
+  const int64_t blocks = blocks_of(*kernel);
+  if (blocks <= 0) return 1;
+  const int64_t at_once = blocks_per_sm(*kernel, *device) * device->num_sms;
+  return std::min(1.0f, static_cast<float>(blocks) / static_cast<float>(at_once));
 }
 
 std::vector<BusyInterval> busy_intervals(const EventTable& table) {

@@ -14,6 +14,8 @@ constexpr std::string_view kKernelNames[] = {
     "nvshmem",            //
     "cross_device_",      // vLLM, SGLang and AITER custom all-reduce and reduce-scatter
     "multimem",           // in-switch reduction
+    "oneccl_",            // oneCCL on Intel GPUs
+    "hcom_",              // HCCL on Ascend
     "shot_all_reduce",    // PyTorch symmetric memory: one_shot_, two_shot_
 };
 
@@ -26,6 +28,8 @@ bool may_be_gloo(EventKind kind) { return kind == EventKind::kCpuOp || kind == E
 }  // namespace
 
 bool is_communication_kernel(std::string_view name) {
+  // HcclAllreduce and its like: an operator of its own in programs that are compiled as a whole.
+  if (name.starts_with("Hccl")) return true;
   for (std::string_view part : kKernelNames) {
     if (contains(name, part)) return true;
   }

@@ -9,7 +9,8 @@
 
 namespace lumos {
 
-/// True for kernels of NCCL, RCCL, MSCCL, NVSHMEM, DeepEP dispatch and combine, custom all-reduces and multimem.
+/// True for kernels of NCCL, RCCL, oneCCL, HCCL, MSCCL, NVSHMEM, DeepEP dispatch and combine, custom all-reduces and
+/// multimem.
 bool is_communication_kernel(std::string_view name);
 
 /// True for a GPU row with collective metadata or a communication kernel's name, and for a CPU row that is a gloo

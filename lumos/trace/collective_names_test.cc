@@ -12,6 +12,7 @@ TEST(CollectiveNames, KnowsTheLibraries) {
         "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)", "rcclGenericKernel", "mscclKernel_Sum_half_LL",
         "nvshmemi_transfer_allreduce", "void deep_ep::internode_ll::dispatch<true, 8>(void*)",
         "void deep_ep::intranode::combine<__nv_bfloat16>(void*)", "void vllm::cross_device_reduce_1stage<float, 2>()",
+        "oneccl_allreduce_pcie", "hcom_allReduce__305_880_1", "hcom_alltoall_AicpuKernel_503_1_1", "HcclReduceScatter",
         "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>()"}) {
     EXPECT_TRUE(is_communication_kernel(name)) << name;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lumos/trace/collective_names.h"
 #include "lumos/trace/decimal.h"
 #include "lumos/trace/json_scan.h"
 #include "lumos/trace/repair.h"
@@ -23,6 +24,11 @@ int32_t int32_or(std::string_view token, int32_t otherwise) {
   return value < INT32_MIN || value > INT32_MAX ? otherwise : static_cast<int32_t>(value);
 }
 
+std::optional<int64_t> parse_time(std::string_view token) {
+  std::optional<int64_t> time = parse_us_as_ns(token);
+  return time && *time <= kLatestTimeNs && *time >= -kLatestTimeNs ? time : std::nullopt;
+}
+
 /// "[24, 1, 1]" to three numbers.
 void parse_triple(std::string_view text, int32_t (&out)[3]) {
   size_t at = 0;
@@ -34,11 +40,25 @@ void parse_triple(std::string_view text, int32_t (&out)[3]) {
   }
 }
 
+/// A task of Ascend's device. One that waits for an event or notification, or gives one, is no work.
+CategoryMeaning meaning_of_task(const EventFields& fields) {
+  std::string_view type = fields.arg(ArgKey::kTaskType);
+  for (std::string_view idle : {"EVENT_", "NOTIFY_", "Notify ", "PLACE_HOLDER", "WRITE_VALUE", "CAPTURE_"}) {
+    if (type.starts_with(idle)) return {};
+  }
+  for (std::string_view copy : {"SDMA", "MEMCPY", "PCIE_DMA"}) {
+    if (type.starts_with(copy)) return {Category::kKept, EventKind::kMemcpy};
+  }
+  return {Category::kKept, EventKind::kKernel};
+}
+
 /// Producers without categories, told by their arguments (Ascend) or the last words of the name (AIU).
 CategoryMeaning meaning_without_category(const EventFields& fields) {
-  if (fields.has(ArgKey::kTaskType) && fields.has(ArgKey::kStreamId)) return {Category::kKept, EventKind::kKernel};
+  if (fields.has(ArgKey::kTaskType) && fields.has(ArgKey::kStreamId)) return meaning_of_task(fields);
   if (fields.has(ArgKey::kMode) && fields.has(ArgKey::kConnection)) return {Category::kKept, EventKind::kRuntime};
   std::string_view name = fields.name.text;
+  // Ascend's collectives stand on the lane of their group, apart from the device's tasks.
+  if (fields.has(ArgKey::kConnection) && is_communication_kernel(name)) return {Category::kKept, EventKind::kKernel};
   if (name.ends_with(" Cmpt Exec")) return {Category::kKept, EventKind::kKernel};
   if (name.ends_with(" Cmpt Prep")) return {Category::kKept, EventKind::kRuntime};
   if (name.ends_with(" DmaI") || name.ends_with(" DmaO")) return {Category::kKept, EventKind::kMemcpy};
@@ -269,7 +289,7 @@ void EventParser::emit_row(const EventFields& fields, char phase) {
 
 /// Start and duration; false when the row has no place in time.
 bool EventParser::row_times(const EventFields& fields, EventKind kind, ParsedRow& row) {
-  std::optional<int64_t> start = parse_us_as_ns(fields.ts.text);
+  std::optional<int64_t> start = parse_time(fields.ts.text);
   if (!start) {
     out_->damage.add(Damage::kNoTime, offset_of(fields.text));
     return false;
@@ -301,7 +321,7 @@ void EventParser::emit_flow(const EventFields& fields) {
     ++out_->left_out_flows;
     return;
   }
-  std::optional<int64_t> start = parse_us_as_ns(fields.ts.text);
+  std::optional<int64_t> start = parse_time(fields.ts.text);
   if (!start) {
     out_->damage.add(Damage::kNoTime, offset_of(fields.text));
     return;

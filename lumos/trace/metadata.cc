@@ -4,6 +4,7 @@
 
 #include "lumos/trace/decimal.h"
 #include "lumos/trace/json_scan.h"
+#include "lumos/trace/read_issue.h"
 
 namespace lumos {
 
@@ -151,7 +152,10 @@ void read_metadata(const DocumentInfo& document, TraceInfo& info) {
     const char* end = text.data() + text.size();
     if (take_value(skip_space(text.data(), end), end, value) == nullptr) value = {text, false};
     if (key == "distributedInfo") read_distributed_info(text, info);
-    if (key == "baseTimeNanoseconds") info.base_ns = value.as_int(0);
+    if (key == "baseTimeNanoseconds") {
+      const int64_t base = value.as_int(0);
+      info.base_ns = base >= 0 && base <= kLatestTimeNs ? base : 0;
+    }
     if (key == "traceName") info.trace_name = value.as_text();
     if (key == "deviceProperties") {
       for_each(text, [&](std::string_view, Value device) { read_device(device.text, info); });

@@ -10,7 +10,13 @@ int64_t product(const int32_t (&dims)[3]) {
   return static_cast<int64_t>(std::max(dims[0], 0)) * std::max(dims[1], 1) * std::max(dims[2], 1);
 }
 
+// Blocks that one SM holds at most, whatever their size: 32 on data-centre GPUs from Maxwell on; smaller parts hold 16
+// or 24.
+constexpr int64_t kMaxBlocksPerSm = 32;
+
 }  // namespace
+
+int64_t blocks_of(const GpuDetail& kernel) { return product(kernel.grid); }
 
 int64_t blocks_per_sm(const GpuDetail& kernel, const DeviceProperties& device) {
   const int64_t threads = product(kernel.block);
@@ -21,11 +27,11 @@ int64_t blocks_per_sm(const GpuDetail& kernel, const DeviceProperties& device) {
   if (kernel.shared_memory_bytes > 0 && device.shared_memory_per_sm_bytes > 0) {
     fit = std::min<int64_t>(fit, device.shared_memory_per_sm_bytes / kernel.shared_memory_bytes);
   }
-  return fit == INT64_MAX ? 1 : std::max<int64_t>(fit, 1);
+  return fit == INT64_MAX ? 1 : std::clamp<int64_t>(fit, 1, kMaxBlocksPerSm);
 }
 
 int64_t waves(const GpuDetail& kernel, const DeviceProperties& device) {
-  const int64_t blocks = product(kernel.grid);
+  const int64_t blocks = blocks_of(kernel);
   if (blocks == 0 || device.num_sms <= 0) return 0;
   const int64_t at_once = device.num_sms * blocks_per_sm(kernel, device);
   return (blocks + at_once - 1) / at_once;

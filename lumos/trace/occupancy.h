@@ -6,6 +6,9 @@
 
 namespace lumos {
 
+/// Blocks of the grid; 0 where the trace does not tell.
+int64_t blocks_of(const GpuDetail& kernel);
+
 /// Blocks of this kernel that one SM holds at once, by threads, registers and shared memory; at least 1. Limits that
 /// the trace does not tell count as none.
 int64_t blocks_per_sm(const GpuDetail& kernel, const DeviceProperties& device);

@@ -10,6 +10,9 @@
 
 namespace lumos {
 
+/// Times lie within 73 years of their clock's zero, so that differences of two, moved between clocks, fit into 64 bits.
+inline constexpr int64_t kLatestTimeNs = INT64_MAX / 4;
+
 enum class Damage : uint8_t {
   // Repaired: nothing is lost.
   kControlByte,       ///< a raw control byte inside a string, read as a space

@@ -39,6 +39,44 @@ uint64_t issues_of(const EventTable& table, const std::string& word) {
   return count;
 }
 
+// However far a clock is off: sums and differences of the times that are kept fit into 64 bits.
+TEST(Reader, TimesBeyondAnyClockHaveNoPlace) {
+  for (const char* ts : {"9223372036854774", "-9223372036854774", "9223372036854775807", "4611686018427387", "1e300"}) {
+    const std::string event =
+        std::string(R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"dur":8e10,"ts":)") + ts;
+    const std::string flow = std::string(R"({"ph":"s","cat":"fwdbwd","id":1,"name":"f","pid":1,"tid":1,"ts":)") + ts;
+    const EventTable t =
+        read(trace_of(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"dur":8e10,"ts":1765432109876543.210},)" +
+                      event + "}," + flow + "}"));
+    ASSERT_EQ(t.size(), 1u) << ts;
+    EXPECT_EQ(t.name_of(0), "b");
+    EXPECT_GE(t.end_ns(0), t.ts_ns[0]);
+    EXPECT_TRUE(t.fwdbwd.empty());
+    EXPECT_EQ(t.info.skipped(), 2u) << ts;
+  }
+}
+
+// Ascend: collectives lie on the lane of their group; what only waits or signals is no work; copies are copies.
+TEST(Reader, TasksOfAnAscendDevice) {
+  const auto task = [](const char* name, const char* type) {
+    return std::string(R"({"ph":"X","name":")") + name +
+           R"(","pid":800,"tid":3,"ts":10,"dur":2,"args":{"Task Type":")" + type +
+           R"(","Stream Id":3,"connection_id":5}},)";
+  };
+  const EventTable t = read(
+      "[" + task("MatMul", "AI_CORE") + task("Add", "AI_VECTOR_CORE") + task("ArgMax", "AI_CPU") +
+      task("EVENT_WAIT", "EVENT_WAIT") + task("Notify_Wait", "NOTIFY_WAIT_SQE") + task("rec", "EVENT_RECORD_SQE") +
+      task("copy", "SDMA_SQE") + task("copy", "MEMCPY_ASYNC") +
+      R"({"ph":"X","name":"hcom_allReduce__305_880_1","pid":900,"tid":1,"ts":20,"dur":9,"args":{"connection_id":7}},)"
+      R"({"ph":"X","name":"Notify_Wait","pid":900,"tid":2,"ts":20,"dur":9,"args":{"task type":"Notify Wait"}}])");
+  ASSERT_EQ(t.size(), 6u);
+  const EventKind kinds[] = {EventKind::kKernel, EventKind::kKernel, EventKind::kKernel,
+                             EventKind::kMemcpy, EventKind::kMemcpy, EventKind::kKernel};
+  for (size_t row = 0; row < 6; ++row) EXPECT_EQ(t.kind[row], kinds[row]) << t.name_of(row);
+  EXPECT_EQ(t.name_of(5), "hcom_allReduce__305_880_1");
+  EXPECT_EQ(t.info.left_out_other, 4u);
+}
+
 TEST(Reader, KernelWithAllItsArguments) {
   EventTable t = read(trace_of(
       R"({"ph": "X", "cat": "kernel", "name": "ncclDevKernel", "pid": 1, "tid": 20, "ts": 1000.123, "dur": 5.5,
