@@ -292,7 +292,8 @@ TEST(SyntheticJob, AnEstimateIsWithinThreePercentOfTheSimulationOfAnyJob) {
   params.maxSuccess = 60;
   const auto result = rc::detail::checkTestable(
       [] {
-        const Job job = *rc::gen::arbitrary<bool>() ? random_large_job() : random_job();
+        const Job job =
+            *rc::gen::arbitrary<bool>() ? random_large_job() : *change_job(random_job(), "ddp_bucket_size", "0");
         const Cluster cluster =
             test_cluster(*rc::gen::element<std::string>("dgx-a100", "dgx-h100", "dgx-b200", "mi300x"));
         SyntheticOptions options;
