@@ -11,6 +11,10 @@ namespace {
 /// The GPUs of a group do equal work: waiting that comes to more than this part of the work is for a host.
 constexpr double kMostGpuWait = 0.5;
 
+/// Below this part of a rank's waiting, its waits for hosts are those at the beginnings of passes, before the GPUs have
+/// enough to do: they stay parts of the durations.
+constexpr double kHostsSetThePace = 0.25;
+
 constexpr double kUnknown = INFINITY;
 
 bool is_group(CommScope scope) { return scope == CommScope::kTensor || scope == CommScope::kData; }
@@ -42,7 +46,10 @@ class LagFinder {
   void run() {
     for (PeerGroup group : {PeerGroup::kTensor, PeerGroup::kData}) {
       find_lags(group);
-      for (size_t r = 0; r < transfers_.size(); ++r) follow(r, group);
+      for (size_t r = 0; r < transfers_.size(); ++r) {
+        if (hosts_wait_share(r, group) < kHostsSetThePace) forget_lags(r, group);
+        follow(r, group);
+      }
     }
   }
 
@@ -120,6 +127,33 @@ class LagFinder {
     }
   }
 
+  bool is_of(size_t r, uint32_t i, PeerGroup group) const {
+    const CommScope scope = transfers_[r].transfers[i].scope;
+    return is_group(scope) && group_of(scope) == group;
+  }
+
+  /// When the last host of a transfer's members had launched; kUnknown where its lag is.
+  double last_ready_ns(size_t r, uint32_t i) const { return ready_ns(r, i) + std::max(0.0, hosts_[r].lag_ns[i]); }
+
+  /// Of all of a rank's waiting in a group, the part before the last host had launched.
+  double hosts_wait_share(size_t r, PeerGroup group) const {
+    double hosts_ns = 0, all_ns = 0;
+    for (uint32_t i = 0; i < transfers_[r].transfers.size(); ++i) {
+      if (!is_of(r, i, group) || !std::isfinite(last_ready_ns(r, i))) continue;
+      const Transfer& transfer = transfers_[r].transfers[i];
+      const auto wait_ns = static_cast<double>(transfer.wait_ns);
+      const auto arrived_ns = static_cast<double>(program_.ranks[r].table->ts_ns[transfer.row]);
+      hosts_ns += std::clamp(last_ready_ns(r, i) - arrived_ns, 0.0, wait_ns);
+      all_ns += wait_ns;
+    }
+    return all_ns > 0 ? hosts_ns / all_ns : 0;
+  }
+
+  void forget_lags(size_t r, PeerGroup group) {
+    for (uint32_t i = 0; i < transfers_[r].transfers.size(); ++i)
+      if (is_of(r, i, group)) hosts_[r].lag_ns[i] = kUnknown;
+  }
+
   double end_ns(size_t r, uint32_t i) const {
     return static_cast<double>(program_.ranks[r].table->end_ns(transfers_[r].transfers[i].row));
   }
@@ -146,10 +180,10 @@ class LagFinder {
         hosts_[r].work_ns[index] = lags.replica_work_ns() - met_at_ns;
         met_at_ns = lags.replica_work_ns();
       }
-      const double last_ready_ns = ready_ns(r, index) + std::max(0.0, hosts_[r].lag_ns[index]);
-      if (own == group && std::isfinite(last_ready_ns)) {
+      const double last_host_ns = last_ready_ns(r, index);
+      if (own == group && std::isfinite(last_host_ns)) {
         const double arrived_ns = static_cast<double>(rank.table->ts_ns[transfer.row]);
-        const auto waited_ns = std::min(static_cast<int64_t>(last_ready_ns - arrived_ns), transfer.wait_ns);
+        const auto waited_ns = std::min(static_cast<int64_t>(last_host_ns - arrived_ns), transfer.wait_ns);
         if (waited_ns <= 0) return;
         rank.peer_lags[task.peer_lag].gpu_tail_ns = transfer.wait_ns - waited_ns;
         transfer.host_wait_ns = std::exchange(transfer.wait_ns, 0);
