@@ -304,6 +304,7 @@ class StagePlanner {
 
   /// Factor on the kernel of an optimizer's block: what it takes above the shortest kernel grows with the parameters.
   double grown(uint32_t rank, const Block& block, double ratio) const {
+    if (block.launch_begin == block.launch_end) return 1;  // added to the traced job: communication
     const RankProgram& program = recovery_.program.ranks[rank];
     const uint32_t row = program.recovered.list.launches[block.launch_begin].gpu_row;
     const auto whole = static_cast<double>(program.table->dur_ns[row]);

@@ -26,7 +26,7 @@ class TensorEdits {
         continue;
       }
       const RoleOf& role = rank_.roles[i];
-      if (role.role > KernelRole::kLogits) continue;
+      if (role.role > KernelRole::kLogits || !begins_product(i)) continue;
       const bool column =
           role.role == KernelRole::kQkv || role.role == KernelRole::kFc1 || role.role == KernelRole::kLogits;
       if (role.part == GemmPart::kForward) forward_product(i, column);
@@ -40,6 +40,15 @@ class TensorEdits {
   }
 
  private:
+  /// Of several launches that make one product, the first brings its communication.
+  bool begins_product(uint32_t launch) const {
+    const RoleOf& role = rank_.roles[launch];
+    if (role.whole) return true;
+    for (uint32_t i = block_.launch_begin; i < launch; ++i)
+      if (rank_.roles[i].role == role.role && rank_.roles[i].part == role.part) return false;
+    return true;
+  }
+
   void existing(uint32_t launch, const Transfer& transfer) {
     if (transfer.scope != CommScope::kTensor) return;
     if (rank_.switches.tensor_ends) {

@@ -102,6 +102,25 @@ TEST(Switches, WithoutRecomputationABackwardIsAForwardShorter) {
   EXPECT_NEAR(saved_ms, 4 * 0.050 * shape.layers * shape.microbatches, 0.001);
 }
 
+TEST(Switches, AProductInSeveralLaunchesBringsItsCommunicationOnce) {
+  const std::vector<std::vector<std::string>> layers = {
+      {"norm", "gemm_qkv", "flash_core", "gemm_out", "norm_2", "gemm_fc1", "gelu", "gemm_fc2"},
+      {"norm", "gemm_qkv", "splitKreduce", "flash_core", "gemm_out", "norm_2", "gemm_fc1", "gelu", "gemm_fc2"},
+      {"norm", "gemm_query", "gemm_key", "gemm_value", "flash_core", "gemm_out", "norm_2", "gemm_gate", "gemm_up",
+       "silu", "gemm_down"}};
+  for (const std::vector<std::string>& layer : layers) {
+    TestTraceShape shape;
+    shape.layer = layer;
+    const Recovery recovery = recover_trace(shape);
+    const Recovery after = apply_switches(
+        recovery, changed(recovery, {{"tensor_model_parallel_size", "2"}, {"sequence_parallel", "true"}}));
+    const int layers_run = shape.layers * shape.microbatches;
+    EXPECT_EQ(added(after, BlockRole::kForwardLayer, CommKind::kAllGather), 2 * layers_run) << layer.size();
+    EXPECT_EQ(added(after, BlockRole::kForwardLayer, CommKind::kReduceScatter), 2 * layers_run) << layer.size();
+    EXPECT_EQ(added(after, BlockRole::kBackwardLayer, CommKind::kReduceScatter), 2 * layers_run) << layer.size();
+  }
+}
+
 TEST(Switches, APipelineThatGrowsSplitsTheWork) {
   const Recovery recovery = recover_trace({});
   const double whole_ms = step_ms(recovery, {{"num_microbatches", "16"}});
