@@ -6,6 +6,7 @@
 
 #include "lumos/base/csv.h"
 #include "lumos/base/toml.h"
+#include "lumos/cli/config_file.h"
 #include "lumos/cli/traced_job.h"
 #include "lumos/model/known_gpus.h"
 #include "lumos/program/predict.h"
