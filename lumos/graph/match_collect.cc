@@ -51,18 +51,7 @@ const ProcessGroup* find_group(const std::vector<ProcessGroup>& groups, std::str
   return nullptr;
 }
 
-/// The job file's group of this rank with the same description, as far as both use Megatron's words.
-const ProcessGroup* find_job_group(const std::vector<ProcessGroup>& groups, std::string_view description,
-                                   int32_t rank) {
-  for (const ProcessGroup& group : groups) {
-    if (description.empty() || group.description.empty()) continue;
-    if (description.substr(0, group.description.size()) != group.description) continue;
-    if (std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end()) return &group;
-  }
-  return nullptr;
-}
-
-CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail, const MatchOptions& options) {
+CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail) {
   CommGroup group;
   group.name = table.text(detail.group_name);
   group.description = table.text(detail.group_desc);
@@ -73,12 +62,6 @@ CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail
     if (group.ranks.empty()) group.ranks = config->ranks;
     if (group.description.empty()) group.description = config->description;
     if (!config->ranks.empty()) group.source = CommGroup::Source::kConfig;
-  }
-  if (group.ranks.empty()) {
-    if (const ProcessGroup* job = find_job_group(options.job_groups, group.description, table.info.rank)) {
-      group.ranks = job->ranks;
-      group.source = CommGroup::Source::kJob;
-    }
   }
   if (group.size < 0 && !group.ranks.empty()) group.size = static_cast<int32_t>(group.ranks.size());
   return group;
@@ -139,8 +122,8 @@ std::unordered_map<uint32_t, CallOrder> sequences_by_step(const EventTable& tabl
 
 class RankCollector {
  public:
-  RankCollector(const EventTable& table, const MatchOptions& options)
-      : table_(table), options_(options), by_external_id_(details_by_external_id(table)), only_(only_group(table)) {}
+  explicit RankCollector(const EventTable& table)
+      : table_(table), by_external_id_(details_by_external_id(table)), only_(only_group(table)) {}
 
   LocalRank collect(uint32_t rank_index, int64_t base_ns) {
     const std::vector<uint8_t> communicates = communication_rows(table_);
@@ -203,7 +186,7 @@ class RankCollector {
     if (told != CollectiveKind::kUnknown) kernel.kind = told;
     kernel.bytes = collective_bytes(kernel.kind, detail, table_.text(detail.dtype));
     kernel.sequence = detail.sequence;
-    CommGroup group = describe_group(table_, detail, options_);
+    CommGroup group = describe_group(table_, detail);
     if (group.name.empty() && group.ranks.empty()) return;
     if (kernel.kind == CollectiveKind::kSendRecv) {
       const int32_t rank = table_.info.rank;
@@ -227,7 +210,6 @@ class RankCollector {
   }
 
   const EventTable& table_;
-  const MatchOptions& options_;
   std::unordered_map<uint32_t, uint32_t> by_external_id_;
   std::optional<CommGroup> only_;
   std::map<std::tuple<std::string, std::string, std::vector<int32_t>>, uint32_t> known_;
@@ -258,7 +240,7 @@ JobMatches collect_communication(std::span<const EventTable* const> tables, cons
   std::vector<LocalRank> locals(tables.size());
   parallel_for(tables.size(), options.threads, [&](size_t r) {
     const int64_t base_ns = tables[r]->info.base_ns - tables[0]->info.base_ns;
-    locals[r] = RankCollector(*tables[r], options).collect(static_cast<uint32_t>(r), base_ns);
+    locals[r] = RankCollector(*tables[r]).collect(static_cast<uint32_t>(r), base_ns);
   });
   JobMatches out;
   out.rank_begin.push_back(0);
