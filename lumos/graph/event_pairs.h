@@ -1,5 +1,5 @@
-// Records that the next call of their thread waits for: a pair, or a fork where several waits follow. Made from the host
-// program and the contexts of its calls; read by graph/stream_waits.
+// Records that the next call of their thread waits for: a pair, or a fork where several waits follow. Made from the
+// host program and the contexts of its calls; read by graph/stream_waits.
 #pragma once
 
 #include <cstdint>

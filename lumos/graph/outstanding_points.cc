@@ -68,8 +68,8 @@ void OutstandingPoints::find_readings(uint32_t c, uint32_t waiter, uint32_t stre
 // Number of operators around `call` that are also around the wait (outermost last in both lists).
 int OutstandingPoints::common_depth(uint32_t call) {
   operators_around(host_.calls[call].row, around_point_);
-  const auto ends = std::mismatch(around_point_.rbegin(), around_point_.rend(), around_wait_.rbegin(),
-                                  around_wait_.rend());
+  const auto ends =
+      std::mismatch(around_point_.rbegin(), around_point_.rend(), around_wait_.rbegin(), around_wait_.rend());
   return static_cast<int>(ends.first - around_point_.rbegin());
 }
 
