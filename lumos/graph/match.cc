@@ -243,7 +243,7 @@ class Matcher {
 
   void match_lanes(const std::vector<LaneSequence>& lanes) {
     const auto pairs = find_lane_pairs(lanes, out_, exchanging_ranks(), options_.threads, refused_);
-    MatchNames names(tables_, options_, out_);
+    MatchNames names(tables_, out_);
     for (const auto& group : find_lane_groups(lanes, pairs)) {
       std::vector<MemberSequence> members;
       for (uint32_t lane : group) members.push_back({lanes[lane].rank_index, lanes[lane].kernels});
@@ -274,12 +274,10 @@ class Matcher {
     std::vector<std::vector<bool>> may(ranks, std::vector<bool>(ranks, true));
     for (size_t r = 0; r < ranks; ++r) {
       const ProcessGroup* pipeline = nullptr;
-      for (const auto* groups : {&tables_[r]->info.groups, &options_.job_groups}) {
-        for (const ProcessGroup& group : *groups) {
-          const bool member =
-              std::find(group.ranks.begin(), group.ranks.end(), rank_of(uint32_t(r))) != group.ranks.end();
-          if (pipeline == nullptr && member && group.description.rfind("PIPELINE", 0) == 0) pipeline = &group;
-        }
+      for (const ProcessGroup& group : tables_[r]->info.groups) {
+        const bool member =
+            std::find(group.ranks.begin(), group.ranks.end(), rank_of(uint32_t(r))) != group.ranks.end();
+        if (pipeline == nullptr && member && group.description.rfind("PIPELINE", 0) == 0) pipeline = &group;
       }
       if (pipeline == nullptr) continue;
       for (size_t q = 0; q < ranks; ++q) {

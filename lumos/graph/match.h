@@ -35,7 +35,7 @@ struct CommGroup {
   std::string description;
   std::vector<int32_t> ranks;  ///< rank numbers; empty: not known
   int32_t size = -1;
-  enum class Source : uint8_t { kConfig, kArguments, kJob, kInferred } source = Source::kInferred;
+  enum class Source : uint8_t { kConfig, kArguments, kInferred } source = Source::kInferred;
 };
 
 /// How many kernels were matched by what, and why others were not.
@@ -71,7 +71,6 @@ struct JobMatches {
 };
 
 struct MatchOptions {
-  std::vector<ProcessGroup> job_groups;  ///< of a job file, for traces without their own
   int threads = 0;
 };
 

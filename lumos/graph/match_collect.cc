@@ -52,18 +52,7 @@ const ProcessGroup* find_group(const std::vector<ProcessGroup>& groups, std::str
   return nullptr;
 }
 
-/// The job file's group of this rank with the same description, as far as both use Megatron's words.
-const ProcessGroup* find_job_group(const std::vector<ProcessGroup>& groups, std::string_view description,
-                                   int32_t rank) {
-  for (const ProcessGroup& group : groups) {
-    if (description.empty() || group.description.empty()) continue;
-    if (description.substr(0, group.description.size()) != group.description) continue;
-    if (std::find(group.ranks.begin(), group.ranks.end(), rank) != group.ranks.end()) return &group;
-  }
-  return nullptr;
-}
-
-CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail, const MatchOptions& options) {
+CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail) {
   CommGroup group;
   group.name = table.text(detail.group_name);
   group.description = table.text(detail.group_desc);
@@ -73,12 +62,6 @@ CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail
   if (const ProcessGroup* config = find_group(table.info.groups, group.name)) {
     if (group.description.empty()) group.description = config->description;
     if (!config->ranks.empty()) group.source = CommGroup::Source::kConfig;
-  }
-  if (group.ranks.empty()) {
-    if (const ProcessGroup* job = find_job_group(options.job_groups, group.description, table.info.rank)) {
-      group.ranks = job->ranks;
-      group.source = CommGroup::Source::kJob;
-    }
   }
   if (group.size < 0 && !group.ranks.empty()) group.size = static_cast<int32_t>(group.ranks.size());
   return group;
@@ -147,9 +130,8 @@ std::unordered_map<uint32_t, CallOrder> sequences_by_step(const EventTable& tabl
 class RankCollector {
  public:
   /// `host_groups` of the rank's lanes; empty: not told.
-  RankCollector(const EventTable& table, const MatchOptions& options, std::vector<uint32_t> host_groups)
+  RankCollector(const EventTable& table, std::vector<uint32_t> host_groups)
       : table_(table),
-        options_(options),
         host_groups_(std::move(host_groups)),
         by_external_id_(details_by_external_id(table)),
         only_(only_group(table)) {}
@@ -218,7 +200,7 @@ class RankCollector {
     if (told != CollectiveKind::kUnknown) kernel.kind = told;
     kernel.bytes = collective_bytes(kernel.kind, detail, table_.text(detail.dtype));
     kernel.sequence = detail.sequence;
-    CommGroup group = describe_group(table_, detail, options_);
+    CommGroup group = describe_group(table_, detail);
     if (group.name.empty() && group.ranks.empty()) return;
     if (kernel.kind == CollectiveKind::kSendRecv) {
       const int32_t rank = table_.info.rank;
@@ -242,7 +224,6 @@ class RankCollector {
   }
 
   const EventTable& table_;
-  const MatchOptions& options_;
   std::vector<uint32_t> host_groups_;
   std::unordered_map<uint32_t, uint32_t> by_external_id_;
   std::optional<CommGroup> only_;
@@ -286,7 +267,7 @@ JobMatches collect_communication(std::span<const EventTable* const> tables, cons
   host_groups.resize(tables.size());
   parallel_for(tables.size(), options.threads, [&](size_t r) {
     const int64_t base_ns = tables[r]->info.base_ns - tables[0]->info.base_ns;
-    locals[r] = RankCollector(*tables[r], options, host_groups[r]).collect(static_cast<uint32_t>(r), base_ns);
+    locals[r] = RankCollector(*tables[r], host_groups[r]).collect(static_cast<uint32_t>(r), base_ns);
   });
   JobMatches out;
   out.rank_begin.push_back(0);

@@ -29,7 +29,6 @@ CommGroup MatchNames::group_of_ranks(const std::vector<int32_t>& ranks) const {
   for (uint32_t r = 0; r < tables_.size(); ++r) {
     if (r == 0 || listed(ranks, rank_of(r))) look(tables_[r]->info.groups);
   }
-  look(options_.job_groups);
   CommGroup group;
   group.source = CommGroup::Source::kInferred;
   group.name = best ? best->name : fmt::format("ranks {}", fmt::join(ranks, "-"));

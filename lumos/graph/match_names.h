@@ -16,8 +16,7 @@ namespace lumos {
 /// Writes CommKernel::group and ::peer and adds to JobMatches::groups; all three arguments must outlive it.
 class MatchNames {
  public:
-  MatchNames(std::span<const EventTable* const> tables, const MatchOptions& options, JobMatches& matches)
-      : tables_(tables), options_(options), out_(matches) {}
+  MatchNames(std::span<const EventTable* const> tables, JobMatches& matches) : tables_(tables), out_(matches) {}
 
   /// Kernels of each member, by index of its rank: one group.
   void name_group(std::span<const std::pair<uint32_t, std::span<const uint32_t>>> members);
@@ -32,7 +31,6 @@ class MatchNames {
   CommGroup group_of_ranks(const std::vector<int32_t>& ranks) const;
 
   std::span<const EventTable* const> tables_;
-  const MatchOptions& options_;
   JobMatches& out_;
   std::map<std::pair<std::vector<int32_t>, bool>, uint32_t> pair_groups_;  ///< by ranks and point-to-point
 };
