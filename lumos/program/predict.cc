@@ -224,8 +224,8 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   out.changed = summarise(figures);
   if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
   out.warnings = changes_without_effect(recovery.job, target);
-  for (std::string& warning : warnings_of(out)) out.warnings.push_back(std::move(warning));
   for (std::string& warning : left_out_steps(recovery)) out.warnings.push_back(std::move(warning));
+  for (std::string& warning : warnings_of(out)) out.warnings.push_back(std::move(warning));
   return out;
 }
 

@@ -18,7 +18,7 @@ TEST(Utilisation, OverlappingStreamsCountOnce) {
 }
 
 TEST(Utilisation, TheLastIntervalEndsWithTheWindow) {
-  const Utilisation curves = utilisation({{0, 120, false, 1}}, {0, 110}, 100);
+  const Utilisation curves = utilisation(std::vector<BusyInterval>{{0, 120, false, 1}}, {0, 110}, 100);
   EXPECT_EQ(curves.busy, (std::vector<double>{1, 1}));
   EXPECT_TRUE(utilisation({}, {7, 7}).busy.empty());
 }

@@ -59,11 +59,11 @@ TEST_F(ResultsFileTest, ADamagedLastLineIsCutOffAndTheFileGoesOn) {
 
 TEST_F(ResultsFileTest, AFileOfSomethingElseIsLeftAlone) {
   for (const std::string text : {"my notes", "my notes\n", R"({"a":1})", "{\"a\":1}\n", "x,y\n1,2\n", "1", "[]"}) {
-    ASSERT_TRUE(write_file(path_, text));
-    const auto file = ResultsFile::open(path_, path_);
+    ASSERT_TRUE(write_file(path("r"), text));
+    const auto file = ResultsFile::open(path("r"), path("r"));
     ASSERT_FALSE(file.has_value()) << text;
     EXPECT_EQ(file.error().kind, ErrorKind::kUnreadable);
-    EXPECT_EQ(read_file(path_).value(), text);
+    EXPECT_EQ(read_file(path("r")).value(), text);
   }
 }
 
