@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -49,6 +50,16 @@ void warn(const Notes& notes);
 void show_progress(const std::string& label, double seconds);
 void end_progress();
 
+/// work(console), and an error where memory ends: on a thread of its own an exception would end the interpreter.
+template <class Work>
+auto run_within_memory(Work& work, Console& console) -> decltype(work(console)) {
+  try {
+    return work(console);
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorKind::kFailed, "out of memory; give it fewer files, one rank per stage tells nearly as much");
+  }
+}
+
 /// The result of work(console), a Result<T>. Errors are thrown as Failure. On ctrl-C the work is asked
 /// to stop, through its console, and the call ends with what the signal's handler raises (KeyboardInterrupt), or where
 /// the work has more to say about being interrupted, with that. Work that does not stop in time goes on unseen, so it
@@ -67,7 +78,7 @@ auto long_call(const std::string& label, Work work) {
   const auto begin = std::chrono::steady_clock::now();
   std::thread([shared, notes, token = stop.get_token(), work = std::move(work)]() mutable {
     Console console = console_of(notes, std::move(token));
-    Returned result = work(console);
+    Returned result = run_within_memory(work, console);
     const std::lock_guard lock(shared->mutex);
     shared->result.emplace(std::move(result));
     shared->done.notify_all();

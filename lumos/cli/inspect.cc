@@ -72,7 +72,7 @@ Status run_inside(const InspectArguments& arguments, TraceSet set, Console& cons
 Status run_program(const InspectArguments& arguments, TraceSet set, Console& console) {
   std::optional<Job> job;
   if (!arguments.job_file.empty()) {
-    const JobFile file = TRY(read_traced_job(arguments.job_file, set.tables));
+    const JobFile file = TRY(read_traced_job(arguments.job_file, set.tables, static_cast<int>(arguments.read.threads)));
     for (const std::string& warning : file.warnings) console.note(warning);
     job = file.job;
   }

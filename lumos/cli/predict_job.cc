@@ -110,7 +110,7 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   const IgnoredMetadata ignored = TRY(parse_ignored(change.ignore));
   TraceSet set = TRY(read_for(read, console));
   for (EventTable& table : set.tables) ignore_metadata(table, ignored);
-  JobFile base = TRY(read_traced_job(change.job_file, set.tables));
+  JobFile base = TRY(read_traced_job(change.job_file, set.tables, static_cast<int>(read.threads)));
   const Job target = TRY(change_job(base.job, settings));
   for (std::string& warning : idle_settings(base.job, target, settings)) base.warnings.push_back(std::move(warning));
   const int threads = static_cast<int>(read.threads);

@@ -135,7 +135,8 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   }
   TraceSet set = TRY(read_for(arguments.read, console));
   // --set changes what is searched from; the file says what was traced.
-  const JobFile file = TRY(read_traced_job(TRY(find_config("jobs", arguments.common.job)), set.tables));
+  const JobFile file = TRY(read_traced_job(TRY(find_config("jobs", arguments.common.job)), set.tables,
+                                           static_cast<int>(arguments.read.threads)));
   const Job asked = TRY(change_job(file.job, settings.job));
   for (const std::string& warning : file.warnings) console.note(warning);
   const Cluster cluster = TRY(cluster_of_traces(arguments.common, settings, set.tables.front()));

@@ -28,7 +28,8 @@ std::vector<const EventTable*> ranks_that_differ(const std::vector<EventTable>& 
 
 }  // namespace
 
-Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file) {
+Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file,
+                                int threads) {
   for (const EventTable& table : tables) {
     if (table.info.rank >= job.world_size) {
       return fail(ErrorKind::kUsage, "{}: world_size is {}, but {} is of rank {}; correct the job file", job_file,
@@ -38,19 +39,19 @@ Status check_job_against_traces(const Job& job, const std::vector<EventTable>& t
   const std::vector<const EventTable*> some = ranks_that_differ(tables, job);
   const std::vector<JobSetting> settings = job_settings(job);
   std::vector<std::vector<TracedFact>> facts(some.size());
-  parallel_for(some.size(), 0, [&](size_t i) { facts[i] = traced_facts(*some[i], settings); });
+  parallel_for(some.size(), threads, [&](size_t i) { facts[i] = traced_facts(*some[i], settings); });
   for (const std::vector<TracedFact>& of_rank : facts) TRY_STATUS(check_facts(job, of_rank, job_file));
   return {};
 }
 
-Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<EventTable>& tables) {
+Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<EventTable>& tables, int threads) {
   const Value value = TRY(read_value_file(job_file));
   const std::vector<JobSetting> given = TRY(settings_from_value(ValueView(value, job_file)));
   std::vector<JobSetting> fallbacks;
   for (const TracedFact& fact : traced_facts(tables.front(), given))
     fallbacks.emplace_back(std::string(fact.field), fact.value);
   JobFile file = TRY(read_job_file(job_file, {}, fallbacks));
-  TRY_STATUS(check_job_against_traces(file.job, tables, job_file));
+  TRY_STATUS(check_job_against_traces(file.job, tables, job_file, threads));
   return file;
 }
 

@@ -11,8 +11,9 @@ namespace {
 /// The GPUs of a group do equal work: waiting that comes to more than this part of the work is for a host.
 constexpr double kMostGpuWait = 0.5;
 
-/// Below this part of a rank's waiting, its waits for hosts are those at the beginnings of passes, before the GPUs have
-/// enough to do: they stay parts of the durations.
+/// Below this part of all waiting, waits for hosts are those at the beginnings of passes, before the GPUs have enough
+/// to do: they stay parts of the durations. The emulated sets that the GPU decides have at most a twentieth of it,
+/// those that the host decides more than three quarters: anything between tells them apart.
 constexpr double kHostsSetThePace = 0.25;
 
 constexpr double kUnknown = INFINITY;
@@ -46,8 +47,10 @@ class LagFinder {
   void run() {
     for (PeerGroup group : {PeerGroup::kTensor, PeerGroup::kData}) {
       find_lags(group);
+      // For all ranks alike: what is drawn from one must fit what is drawn from another.
+      const bool keep = hosts_wait_share(group) >= kHostsSetThePace;
       for (size_t r = 0; r < transfers_.size(); ++r) {
-        if (hosts_wait_share(r, group) < kHostsSetThePace) forget_lags(r, group);
+        if (!keep) forget_lags(r, group);
         follow(r, group);
       }
     }
@@ -135,16 +138,18 @@ class LagFinder {
   /// When the last host of a transfer's members had launched; kUnknown where its lag is.
   double last_ready_ns(size_t r, uint32_t i) const { return ready_ns(r, i) + std::max(0.0, hosts_[r].lag_ns[i]); }
 
-  /// Of all of a rank's waiting in a group, the part before the last host had launched.
-  double hosts_wait_share(size_t r, PeerGroup group) const {
+  /// Of all waiting in groups of this kind, the part before the last host had launched.
+  double hosts_wait_share(PeerGroup group) const {
     double hosts_ns = 0, all_ns = 0;
-    for (uint32_t i = 0; i < transfers_[r].transfers.size(); ++i) {
-      if (!is_of(r, i, group) || !std::isfinite(last_ready_ns(r, i))) continue;
-      const Transfer& transfer = transfers_[r].transfers[i];
-      const auto wait_ns = static_cast<double>(transfer.wait_ns);
-      const auto arrived_ns = static_cast<double>(program_.ranks[r].table->ts_ns[transfer.row]);
-      hosts_ns += std::clamp(last_ready_ns(r, i) - arrived_ns, 0.0, wait_ns);
-      all_ns += wait_ns;
+    for (size_t r = 0; r < transfers_.size(); ++r) {
+      for (uint32_t i = 0; i < transfers_[r].transfers.size(); ++i) {
+        if (!is_of(r, i, group) || !std::isfinite(last_ready_ns(r, i))) continue;
+        const Transfer& transfer = transfers_[r].transfers[i];
+        const auto wait_ns = static_cast<double>(transfer.wait_ns);
+        const auto arrived_ns = static_cast<double>(program_.ranks[r].table->ts_ns[transfer.row]);
+        hosts_ns += std::clamp(last_ready_ns(r, i) - arrived_ns, 0.0, wait_ns);
+        all_ns += wait_ns;
+      }
     }
     return all_ns > 0 ? hosts_ns / all_ns : 0;
   }

@@ -185,10 +185,25 @@ TEST(TracedFacts, AgreeWithTheJobThatWasTracedAndContradictEveryOther) {
       const auto known = [&](std::string_view field) {
         return std::any_of(facts.begin(), facts.end(), [&](const TracedFact& fact) { return fact.field == field; });
       };
-      for (const char* field : {"world_size", "tensor_model_parallel_size", "num_layers", "num_microbatches",
-                                "params_dtype", "recompute_granularity"})
+      for (const char* field :
+           {"world_size", "tensor_model_parallel_size", "num_layers", "num_microbatches", "params_dtype"})
         EXPECT_TRUE(known(field)) << field << " of rank " << table.info.rank;
+      // That nothing is computed again cannot be seen: checkpoints may have no name.
+      EXPECT_EQ(known("recompute_granularity"), job.recompute_granularity != Recompute::kNone);
     }
+  }
+}
+
+// What a file says is looked at before it has been checked.
+TEST(TracedFacts, SurviveSizesThatNoJobHas) {
+  const Job job = base_job();
+  const EventTable table = tables_of(job).front();
+  for (const char* value : {"0", "-3", "9223372036854775807"}) {
+    std::vector<JobSetting> settings = job_settings(job);
+    for (auto& [name, text] : settings)
+      if (name.ends_with("_size") || name.ends_with("_layers")) text = value;
+    const std::vector<TracedFact> facts = traced_facts(table, settings);
+    EXPECT_FALSE(facts.empty()) << value;
   }
 }
 

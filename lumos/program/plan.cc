@@ -146,22 +146,26 @@ class StagePlanner {
     // With unchanged stages all of them come from one replica, whose ranks have waited for each other.
     if (base_.pipeline_model_parallel_size == target_.pipeline_model_parallel_size && !same.empty())
       return same[shared_.replica % same.size()];
-    if (same.empty() && ends.first) return pick_end(true);
-    if (same.empty() && ends.last) return pick_end(false);
+    if (same.empty() && ends.first) return draw_.pick(holders(true));
+    if (same.empty() && ends.last) return draw_.pick(holders(false));
     return draw_.pick(same.empty() ? others : same);
   }
 
-  uint32_t pick_end(bool first) {
-    const auto holds = [&](uint32_t rank) {
-      const StageEnds has = ends_of(recovery_.places[rank].stage, base_.pipeline_model_parallel_size);
-      return first ? has.first : has.last;
-    };
-    if (holds(donor_)) return donor_;
+  bool holds_end(uint32_t rank, bool first) const {
+    const StageEnds has = ends_of(recovery_.places[rank].stage, base_.pipeline_model_parallel_size);
+    return first ? has.first : has.last;
+  }
+
+  /// Ranks that hold the first, or the last, layers.
+  std::vector<uint32_t> holders(bool first) const {
     std::vector<uint32_t> ranks;
     for (uint32_t r = 0; r < recovery_.places.size(); ++r)
-      if (holds(r)) ranks.push_back(r);
-    return draw_.pick(ranks);
+      if (holds_end(r, first)) ranks.push_back(r);
+    return ranks;
   }
+
+  /// The stage's own donor where it holds that end.
+  uint32_t pick_end(bool first) { return holds_end(donor_, first) ? donor_ : draw_.pick(holders(first)); }
 
   void put(uint32_t rank, uint32_t block, std::vector<PlacedBlock>& out) { out.push_back({rank, block}); }
   void put_all(uint32_t rank, const std::vector<uint32_t>& blocks, std::vector<PlacedBlock>& out) {

@@ -29,6 +29,9 @@ constexpr std::string_view kDataGroup = "DATA_PARALLEL_GROUP";
 constexpr std::pair<std::string_view, std::string_view> kAxes[] = {
     {kTensorGroup, "tp"}, {kDataGroup, "dp"}, {kPipelineGroup, "pp"}};
 
+/// More ranks or pieces than any job has.
+constexpr int64_t kLargestSize = 1 << 20;
+
 class FactFinder {
  public:
   FactFinder(const EventTable& table, const std::vector<JobSetting>& given) : table_(table), given_(given) {}
@@ -50,14 +53,17 @@ class FactFinder {
   /// A size as the facts have it, else the job file, else 1.
   int64_t size_of(std::string_view field) const {
     for (const TracedFact& fact : facts_)
-      if (fact.field == field) return std::stoll(fact.value);
+      if (fact.field == field) return bounded(std::stoll(fact.value));
     for (const auto& [name, text] : given_) {
       Job job;
       if (name == field && !text.empty() && text != "null" && set_job_field(job, *find_job_field(field), text))
-        return std::stoll(job_field_text(job, *find_job_field(field)));
+        return bounded(std::stoll(job_field_text(job, *find_job_field(field))));
     }
     return 1;
   }
+
+  /// What the file says has not been checked yet, and is divided and multiplied by.
+  static int64_t bounded(int64_t size) { return std::clamp<int64_t>(size, 1, kLargestSize); }
 
   /// Megatron makes a group of every kind for each rank, and the trace lists those that this rank is a member of.
   void groups() {
@@ -144,17 +150,18 @@ class FactFinder {
     recomputation(found);
   }
 
-  /// Full recomputation runs the norms again, too.
+  /// Full recomputation runs the norms again, too. Norms that a compiler has fused do not tell, and checkpoints that
+  /// autograd does not name cannot be told from none.
   void recomputation(const RecoveredRank& found) {
-    bool again = false, norms_again = false;
+    bool again = false, norms = false, norms_again = false;
     for (size_t i = 0; i < found.labels.size(); ++i) {
+      const bool norm = row_family(table_, found.list.launches[i].gpu_row) == KernelFamily::kNorm;
+      norms |= norm && found.labels[i].phase == Phase::kForward;
       if (found.labels[i].phase != Phase::kRecompute) continue;
       again = true;
-      norms_again |= row_family(table_, found.list.launches[i].gpu_row) == KernelFamily::kNorm;
+      norms_again |= norm;
     }
-    if (!again)
-      add("recompute_granularity", "none", "for no backward pass runs kernels of the forward again");
-    else
+    if (again && (norms || norms_again))
       add("recompute_granularity", norms_again ? "full" : "selective",
           norms_again ? "for backward passes run whole layers of the forward again"
                       : "for backward passes run kernels of the forward again, but no norm");

@@ -70,19 +70,19 @@ class ShapeReader {
   }
 
  private:
-  /// That of the words is the largest one; tables of positions and of types are small. Tokens come as [samples,
-  /// length].
+  /// Tokens come as [samples, length]. Beside the words there may be a table of positions, which a vocabulary in parts
+  /// can be smaller than: of several tables none is said to be the words'.
   void read_embedding() {
-    std::set<std::pair<int64_t, int64_t>> tokens;
+    std::set<std::pair<int64_t, int64_t>> tables, tokens;
     for (const ShapedOp& op : ops_) {
       if (op.name != "aten::embedding" || op.dims.size() < 2 || op.dims[0].size() != 2) continue;
-      if (op.dims[0][0] < out_.vocabulary) continue;
-      if (op.dims[0][0] > out_.vocabulary) tokens.clear();
-      out_.vocabulary = op.dims[0][0];
-      out_.hidden = op.dims[0][1];
-      out_.embedding = op.text();
+      tables.insert({op.dims[0][1], op.dims[0][0]});
       if (op.dims[1].size() == 2) tokens.insert({op.dims[1][0], op.dims[1][1]});
+      out_.embedding = op.text();
     }
+    if (tables.empty()) return;
+    if (tables.size() == 1) out_.vocabulary = tables.begin()->second;
+    if (tables.begin()->first == tables.rbegin()->first) out_.hidden = tables.begin()->first;
     if (tokens.size() == 1) std::tie(out_.samples, out_.sequence) = *tokens.begin();
   }
 

@@ -19,6 +19,16 @@ int64_t int_or(std::string_view token, int64_t otherwise) {
   return token.empty() ? otherwise : parse_int(token).value_or(otherwise);
 }
 
+// Chrome lets the ids of flows be texts, such as "0x10" or "aicore_3": FNV-1a of the text then, above all usual
+// numbers.
+int64_t flow_id(std::string_view token) {
+  constexpr int64_t kNoNumber = INT64_MIN;
+  if (const int64_t number = int_or(token, kNoNumber); number != kNoNumber) return number;
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : token) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return static_cast<int64_t>(hash >> 1 | uint64_t{1} << 62);
+}
+
 int32_t int32_or(std::string_view token, int32_t otherwise) {
   int64_t value = int_or(token, otherwise);
   return value < INT32_MIN || value > INT32_MAX ? otherwise : static_cast<int32_t>(value);
@@ -328,12 +338,12 @@ void EventParser::emit_flow(const EventFields& fields) {
   }
   bool is_start = fields.phase.text == "s";
   if (meaning == FlowMeaning::kLaunch) {
-    out_->launches.push_back({int_or(fields.id.text, 0), *start, NameId{name(fields.category)},
-                              NameId{name(fields.pid)}, NameId{name(fields.tid)}, is_start});
+    out_->launches.push_back({flow_id(fields.id.text), *start, NameId{name(fields.category)}, NameId{name(fields.pid)},
+                              NameId{name(fields.tid)}, is_start});
     return;
   }
   uint32_t at = lane(false, fields.pid.text, fields.tid.text);
-  out_->fwdbwd.push_back({int_or(fields.id.text, 0), *start, at, is_start});
+  out_->fwdbwd.push_back({flow_id(fields.id.text), *start, at, is_start});
 }
 
 void EventParser::emit_metadata(const EventFields& fields) {

@@ -95,6 +95,20 @@ TEST(FlowLinks, OrderAndIdsOfOtherCategoriesDoNotMatter) {
   }
 }
 
+// Chrome's format lets ids be texts.
+TEST(FlowLinks, IdsMayBeTexts) {
+  const auto named = [](std::string text, int id, const std::string& as) {
+    const std::string number = R"("id":)" + std::to_string(id);
+    return text.replace(text.find(number), number.size(), R"("id":")" + as + '"');
+  };
+  const EventTable t = read(call(7, 100, 5, 9) + call(7, 110, 5, 10) + task(3, 3, 160, 18) + task(3, 3, 170, 19) +
+                            named(flow("HostToDevice", 's', 1, 50, 7, 101), 1, "aicore_1") +
+                            named(flow("HostToDevice", 'f', 1, 800, 3, 160), 1, "aicore_1") +
+                            named(flow("HostToDevice", 's', 2, 50, 7, 111), 2, "0x10") +
+                            named(flow("HostToDevice", 'f', 2, 800, 3, 170), 2, "0x10") + metadata());
+  EXPECT_EQ(launch_starts(t), (std::vector<int64_t>{101'000, 111'000}));
+}
+
 TEST(FlowLinks, ACorrelationIsBelievedBeforeAFlow) {
   const EventTable t =
       read(call(7, 100, 5, 9) + call(7, 110, 5, 10) + task(3, 3, 160, 9) + flow("HostToDevice", 's', 1, 50, 7, 112) +

@@ -30,11 +30,11 @@ class Pipeline {
   Pipeline(ByteSource source, const ReadOptions& options, size_t max_blocks)
       : splitter_(std::move(source), options.block_bytes), max_blocks_(max_blocks), stop_(options.stop) {}
 
-  /// Without memory one worker's end is the end of all: the others must not wait for its block.
+  /// Where memory ends, one worker's end is the end of all: the others must not wait for its block.
   void run() {
     try {
       work_through();
-    } catch (const std::bad_alloc&) {
+    } catch (...) {
       const std::lock_guard lock(mutex_);
       out_of_memory_ = true;
       changed_.notify_all();

@@ -75,23 +75,25 @@ def search(job: Given, cluster: Union[None, Given] = None, *, traces: Union[None
         paths = [os.fspath(path) for path in ([traces] if isinstance(traces, (str, os.PathLike)) else traces)]
     with contextlib.ExitStack() as files:
         words = ["search", *paths, *_named(files, job=job, cluster=cluster, space=space),
-                 *_tables(files, configs=configs), *read_words(strict, rank_regex, threads), "--gpus", str(gpus),
+                 *_tables(files, configs=configs), *read_words(strict, rank_regex, threads),
                  "--samples-per-gpu", str(samples_per_gpu), "--top", str(top), "--simulate", str(simulate),
                  "--tokens", repr(float(tokens))]
         for name, path in (("report", report), ("results", results)):
             words += [] if path is None else [f"--{name}", os.fspath(path)]
+        words += ["--gpus", str(gpus)] if gpus else []
         words += ["--exhaustive"] * exhaustive + ["--progress"] * progress
         return SearchResult(run(*_asked(words, settings), "--json"))
 
 
 def synth(job: Given, cluster: Given, out: Path, *, ranks: Union[str, Iterable[int]] = "stages", steps: int = 2,
-          jitter: float = 0, seed: int = 1, **settings: Any) -> Result:
+          jitter: float = 0, seed: int = 1, force: bool = False, **settings: Any) -> Result:
     """Writes the traces of a job that nobody has run into the folder `out`: of all ranks ("all"), of one per pipeline
-    stage ("stages"), or of a list."""
+    stage ("stages"), or of a list. `force` writes even where other traces are."""
     chosen = ranks if isinstance(ranks, str) else ",".join(map(str, ranks))
     with contextlib.ExitStack() as files:
         words = ["synth", *_named(files, job=job, cluster=cluster), "--out", os.fspath(out), "--ranks", chosen,
                  "--steps", str(steps), "--jitter", repr(float(jitter)), "--seed", str(seed)]
+        words += ["--force"] * force
         return Result(run(*_asked(words, settings), "--json"))
 
 

@@ -38,7 +38,8 @@ def _texts(changes: Union[None, str, Iterable[str], Mapping[str, float]]) -> lis
     if isinstance(changes, str):
         return [changes]
     if isinstance(changes, Mapping):
-        return [f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        # repr keeps every digit of a float; numpy's own repr is not a number, so its floats become Python's first.
+        return [f"{name}={float(value)!r}" if isinstance(value, float) else f"{name}={value}"
                 for name, value in changes.items()]
     return list(changes)
 
