@@ -156,6 +156,7 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
     TRY_STATUS(fill_from_table(arguments, TRY(read_common_job(arguments.common, settings)), question, console));
   }
   for (const std::string& warning : unchanged.warnings) console.note(warning);
+  question.base = file.job;
   keep_predictable(file.job, question, console);
   options.unchanged = unchanged.unchanged;
   question.simulate = [recovery, options](const Job& job) -> Result<StepFigures> {

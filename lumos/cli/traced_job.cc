@@ -7,6 +7,7 @@
 #include "lumos/base/parallel.h"
 #include "lumos/base/toml.h"
 #include "lumos/graph/build.h"
+#include "lumos/model/job_fields.h"
 #include "lumos/program/traced_facts.h"
 
 namespace lumos {
@@ -44,6 +45,29 @@ Status check_job_against_traces(const Job& job, const std::vector<EventTable>& t
   return {};
 }
 
+namespace {
+
+// What predictions rest on and kernels alone do not always tell; nobody leaves these out because the default is right.
+constexpr std::string_view kWorthSaying[] = {"num_layers",          "seq_length",          "micro_batch_size",
+                                             "ffn_hidden_size",     "num_attention_heads", "use_distributed_optimizer",
+                                             "overlap_grad_reduce", "overlap_param_gather"};
+
+/// What neither the file nor the traces say, and what it is taken to be.
+std::string assumed_warning(const Job& job, const std::vector<JobSetting>& given, const std::vector<JobSetting>& told) {
+  const auto names = [](const std::vector<JobSetting>& settings, std::string_view name) {
+    return std::any_of(settings.begin(), settings.end(), [&](const JobSetting& one) { return one.first == name; });
+  };
+  std::string assumed;
+  for (std::string_view name : kWorthSaying) {
+    if (names(given, name) || names(told, name)) continue;
+    const std::string value = job_field_text(job, *find_job_field(name));
+    assumed += fmt::format("{}{} {}", assumed.empty() ? "" : ", ", name, value.empty() ? "none" : value);
+  }
+  return assumed.empty() ? "" : "neither in the job file nor told by the traces, and assumed: " + assumed;
+}
+
+}  // namespace
+
 Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<EventTable>& tables, int threads) {
   const Value value = TRY(read_value_file(job_file));
   const std::vector<JobSetting> given = TRY(settings_from_value(ValueView(value, job_file)));
@@ -51,6 +75,8 @@ Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<E
   for (const TracedFact& fact : traced_facts(tables.front(), given))
     fallbacks.emplace_back(std::string(fact.field), fact.value);
   JobFile file = TRY(read_job_file(job_file, {}, fallbacks));
+  if (std::string assumed = assumed_warning(file.job, given, fallbacks); !assumed.empty())
+    file.warnings.push_back(std::move(assumed));
   TRY_STATUS(check_job_against_traces(file.job, tables, job_file, threads));
   return file;
 }

@@ -233,8 +233,9 @@ Status check_sizes(const Job& job) {
   const int64_t replica = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
   if (job.world_size != replica * job.data_parallel_size) {
     return fail(ErrorKind::kUsage,
-                "world_size {} contradicts tensor {} x pipeline {} x data parallel {} = {}: leave one of them out",
+                "world_size {} contradicts tensor {} x pipeline {}{} x data parallel {} = {}: leave one of them out",
                 job.world_size, job.tensor_model_parallel_size, job.pipeline_model_parallel_size,
+                job.context_parallel_size > 1 ? fmt::format(" x context {}", job.context_parallel_size) : "",
                 job.data_parallel_size, replica * job.data_parallel_size);
   }
   const int64_t samples = job.micro_batch_size * job.data_parallel_size;

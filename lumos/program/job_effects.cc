@@ -119,7 +119,8 @@ std::string_view reason(std::string_view field, const Job& base, const Job& targ
     return "the gradients are of 32 bits anyway";
   if (field == "hidden_dropout" || field == "attention_dropout") return "masks cost the same at any rate above 0";
   if (field == "clip_grad") return "the norm costs the same whatever it is compared with";
-  if (field == "max_position_embeddings")
+  // It follows a longer sequence unasked.
+  if (field == "max_position_embeddings" && base.seq_length == target.seq_length)
     return "the table of positions is a small part of the parameters, and no kernel is taken to grow with it";
   if (field == "make_vocab_size_divisible_by" && padded_vocab_size(base) == padded_vocab_size(target))
     return "the padded vocabulary stays as large";

@@ -217,8 +217,11 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   Runs changed{
       from, target, out.network, retime(from, target, out.network, plainly), options.interference, options.variability};
   const Forecast rough = summarise(TRY(run_seeds(changed, options, 1)));
+  // Replicas that differ by chance differ as their micro-batches do; the most that one which is always slower can fall
+  // behind is in proportion to the step.
   retiming.sync_period_ratio =
-      micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms);
+      std::min(micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms),
+               rough.mean.step_ms / out.unchanged.mean.step_ms);
   changed.durations = retime(from, target, out.network, retiming);
   const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds, options.look != nullptr));
   out.changed = summarise(figures);

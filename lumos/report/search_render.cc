@@ -156,8 +156,9 @@ std::string search_text(const SearchAnswer& answer) {
   text += "\n" + configurations_table(answer, front);
   text += "\noptions: sel, full: recomputation; sp: sequence parallel; do: distributed optimizer\n";
   if (answer.result.simulated > 0) {
-    text += fmt::format("the first {} are simulated in full; ~: an estimate{}\n", answer.result.simulated,
-                        answer.base_ms > 0 ? " that starts from the traces" : "");
+    text += fmt::format("the first {} are simulated in full; ~: an estimate{}, times {:.2f} as these took\n",
+                        answer.result.simulated, answer.base_ms > 0 ? " that starts from the traces" : "",
+                        answer.result.correction);
   }
   return text + budget_text(answer, evaluated.front().outcome);
 }

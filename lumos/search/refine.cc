@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "lumos/model/flops.h"
+#include "lumos/search/front.h"
 
 namespace lumos {
 namespace {
@@ -28,7 +29,25 @@ Outcome simulated_outcome(std::string id, const Job& job, const Anchor& anchor, 
   return outcome;
 }
 
-/// Sorts `evaluated` and moves the front's indexes along.
+/// The median of what the simulated ones took by their estimate.
+double correction_of(const std::vector<Evaluated>& evaluated) {
+  std::vector<double> ratios;
+  for (const Evaluated& each : evaluated) {
+    if (each.outcome.simulated && each.outcome.estimated_ms > 0)
+      ratios.push_back(each.outcome.step_ms / each.outcome.estimated_ms);
+  }
+  if (ratios.empty()) return 1;
+  const auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return *middle;
+}
+
+void correct(double factor, Outcome& outcome) {
+  for (double* grows : {&outcome.step_ms, &outcome.bubble_ms, &outcome.exposed_comm_ms}) *grows *= factor;
+  for (double* shrinks : {&outcome.tokens_per_s, &outcome.mfu_pct}) *shrinks /= factor;
+}
+
+/// Sorts `evaluated` and finds the front.
 void rank_again(SearchResult& result) {
   std::vector<size_t> order(result.evaluated.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -37,14 +56,12 @@ void rank_again(SearchResult& result) {
     return std::tuple(!outcome.fits, !outcome.simulated, outcome.step_ms, outcome.peak_gib, result.evaluated[i].index);
   };
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return key(a) < key(b); });
-  std::vector<size_t> place(order.size());
   std::vector<Evaluated> sorted;
-  for (size_t i = 0; i < order.size(); ++i) {
-    place[order[i]] = i;
-    sorted.push_back(std::move(result.evaluated[order[i]]));
-  }
+  for (size_t i : order) sorted.push_back(std::move(result.evaluated[i]));
   result.evaluated = std::move(sorted);
-  for (size_t& i : result.front) i = place[i];
+  std::vector<Outcome> outcomes;
+  for (const Evaluated& each : result.evaluated) outcomes.push_back(each.outcome);
+  result.front = pareto_front(outcomes);
 }
 
 }  // namespace
@@ -82,6 +99,10 @@ Result<std::vector<Refusal>> refine(SearchResult& result, const std::vector<Conf
     }
     best_ms = std::min(best_ms, each.outcome.step_ms);
     ++result.simulated;
+  }
+  result.correction = correction_of(result.evaluated);
+  for (Evaluated& each : result.evaluated) {
+    if (!each.outcome.simulated) correct(result.correction, each.outcome);
   }
   rank_again(result);
   return refusals;

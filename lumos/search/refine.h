@@ -28,10 +28,10 @@ struct Refusal {
 };
 
 /// Replaces the outcomes of the best that fit by simulated ones and sorts `result` again: simulated ones first, by
-/// their step, then the rest by its estimate. The front stays that of the estimates, which are all of one kind. Known
-/// outcomes are taken instead of simulating. More than `count` are simulated while an estimate is below the best of
-/// them, and others are tried where some cannot be: at most four times `count` in all.
-/// Errors are those of `save`.
+/// their step, then the rest by its estimate. What was only estimated is multiplied by what the simulated ones took
+/// more than their estimates, in the median (SearchResult::correction), and the front is found anew. Known outcomes are
+/// taken instead of simulating. More than `count` are simulated while an estimate is below the best of them, and others
+/// are tried where some cannot be: at most four times `count` in all. Errors are those of `save`.
 Result<std::vector<Refusal>> refine(SearchResult& result, const std::vector<Configuration>& configurations,
                                     const Anchor& anchor, const KnownOutcomes& known, const RefineOptions& options,
                                     const SimulateJob& simulate, const SaveOutcomes& save);

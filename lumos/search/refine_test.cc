@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lumos/search/front.h"
 #include "lumos/search/results_file.h"
 #include "lumos/search/test_space.h"
 
@@ -48,9 +49,6 @@ SaveOutcomes nowhere() {
 
 TEST(Refine, TheBestSimulatedComesFirst) {
   Searched from = searched();
-  const std::vector<size_t> front = from.result.front;
-  std::vector<std::string> front_before, front_after;
-  for (const size_t i : front) front_before.push_back(from.configurations[from.result.evaluated[i].index].id);
   RefineOptions options;
   options.count = 5;
   const auto refusals = refine(
@@ -65,9 +63,34 @@ TEST(Refine, TheBestSimulatedComesFirst) {
     EXPECT_LE(from.result.evaluated[before].outcome.step_ms, from.result.evaluated[i].outcome.step_ms);
   }
   EXPECT_FALSE(from.result.evaluated[5].outcome.simulated);
-  for (const size_t i : from.result.front)
-    front_after.push_back(from.configurations[from.result.evaluated[i].index].id);
-  EXPECT_EQ(front_before, front_after);
+}
+
+// Simulated steps and estimates stand beside each other: none of the front is beaten by what the table shows.
+TEST(Refine, TheFrontIsOfWhatIsShown) {
+  for (const double slower : {0.5, 1.0, 3.0}) {
+    Searched from = searched();
+    std::vector<double> estimates;
+    for (const Evaluated& each : from.result.evaluated) estimates.push_back(each.outcome.step_ms);
+    RefineOptions options;
+    options.count = 4;
+    size_t asked = 0;
+    const auto scaled = [&](const Job&) -> Result<StepFigures> {
+      StepFigures figures;
+      figures.step_ms = slower * estimates[asked++];
+      return figures;
+    };
+    ASSERT_TRUE(refine(from.result, from.configurations, from.anchor, {}, options, scaled, nowhere()));
+    EXPECT_NEAR(from.result.correction, slower, 1e-9);
+    for (size_t i = 0; i < from.result.evaluated.size(); ++i)
+      EXPECT_NEAR(from.result.evaluated[i].outcome.step_ms, slower * estimates[i], 1e-6 * estimates[i]);
+    for (const size_t member : from.result.front) {
+      for (const Evaluated& other : from.result.evaluated) {
+        if (!other.outcome.fits) continue;
+        EXPECT_FALSE(dominates(objectives_of(other.outcome), objectives_of(from.result.evaluated[member].outcome)));
+      }
+    }
+    EXPECT_FALSE(from.result.front.empty());
+  }
 }
 
 TEST(Refine, GoesOnWhileAnEstimateLooksBetterThanTheBestSimulated) {

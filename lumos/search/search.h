@@ -56,6 +56,7 @@ struct SearchResult {
   size_t pruned = 0;                 ///< left out by bound
   size_t known = 0;                  ///< of the evaluated, taken from earlier runs
   size_t simulated = 0;              ///< of the evaluated, looked at a second time; see refine.h
+  double correction = 1;             ///< of what is only estimated, by what was simulated; see refine.h
   bool complete = true;              ///< false: stopped before the end
 };
 
