@@ -1,5 +1,6 @@
 #include "lumos/base/file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,7 +27,8 @@ TEST(File, ErrorsNameTheFileAndTheReason) {
 TEST(File, DevicesAreWrittenToAndNotReplaced) { EXPECT_TRUE(write_file("/dev/null", "x").has_value()); }
 
 TEST(File, LinksAreFollowedAndStayLinks) {
-  const std::string target = testing::TempDir() + "lumos_link_target.txt", link = testing::TempDir() + "lumos_link";
+  const std::string target = testing::TempDir() + fmt::format("lumos_link_target_{}", getpid()),
+                    link = target + "_link";
   ASSERT_TRUE(write_file(target, "old").has_value());
   std::remove(link.c_str());
   ASSERT_EQ(symlink(target.c_str(), link.c_str()), 0);

@@ -1,6 +1,8 @@
 #include "lumos/trace/output_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -12,7 +14,7 @@ namespace {
 class OutputFileTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "lumos_output_file_test";
+    folder_ = testing::TempDir() + fmt::format("lumos_output_file_test_{}", getpid());
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
   }
