@@ -194,6 +194,29 @@ TEST(TracedFacts, AgreeWithTheJobThatWasTracedAndContradictEveryOther) {
   }
 }
 
+// Parameters that are gathered in front of the first layer are all that a rank holds: half of them with twice the
+// stages.
+TEST(JobEffects, WhatIsGatheredAtOnceFollowsWhatARankHolds) {
+  const std::vector<JobSetting> large = {
+      {"hidden_size", "6144"},          {"num_attention_heads", "48"},  {"num_layers", "16"},
+      {"data_parallel_size", "8"},      {"num_microbatches", "8"},      {"seq_length", "1024"},
+      {"overlap_param_gather", "true"}, {"ddp_bucket_size", "40000000"}};
+  const Job job = base_job(large);
+  const Recovery recovery = recovered(job);
+  for (const auto& [stages, most_off] : {std::pair("1", 0.05), std::pair("4", 0.03)}) {
+    const auto target = change_job(job, "pipeline_model_parallel_size", stages);
+    const auto found = forecast(recovery, *target, {});
+    ASSERT_TRUE(found);
+    SyntheticOptions options;
+    options.steps = 1;
+    options.ranks = ranks_of_stages(*target);
+    const auto truth = simulate_job(*target, test_cluster(), options);
+    ASSERT_TRUE(truth);
+    const double truth_ms = mean_figures(truth->graph, truth->timeline).step_ms;
+    EXPECT_NEAR(found->changed.mean.step_ms / truth_ms, 1, most_off) << stages << " stages, " << truth_ms << " ms";
+  }
+}
+
 // What a file says is looked at before it has been checked.
 TEST(TracedFacts, SurviveSizesThatNoJobHas) {
   const Job job = base_job();

@@ -72,10 +72,20 @@ double memory_size(const Job& job, KernelRole role) {
   }
 }
 
-/// Bytes of a collective's buffer, relative.
-double communication_size(const Job& job, const Transfer& transfer) {
-  if (transfer.scope == CommScope::kData && transfer.kind == CommKind::kAllGather)
-    return static_cast<double>(layer_parameters(job) * element_bytes(job));
+/// Parameters that a rank holds, in the mean over the stages.
+double rank_parameters(const Job& job) {
+  return static_cast<double>(model_parameters(job)) /
+         static_cast<double>(job.tensor_model_parallel_size * job.pipeline_model_parallel_size);
+}
+
+/// Bytes of a collective's buffer, relative. What is gathered `at_once`, in front of the first layer, is all of a
+/// rank's parameters in as many parts as were traced; elsewhere the parts are those of layers, and come as often as
+/// these.
+double communication_size(const Job& job, const Transfer& transfer, bool at_once) {
+  if (transfer.scope == CommScope::kData && transfer.kind == CommKind::kAllGather) {
+    const double parameters = at_once ? rank_parameters(job) : static_cast<double>(layer_parameters(job));
+    return parameters * static_cast<double>(element_bytes(job));
+  }
   if (transfer.scope == CommScope::kData && (transfer.kind != CommKind::kAllReduce || transfer.bytes > (1 << 20)))
     return static_cast<double>(layer_parameters(job)) * gradient_bytes(job);
   if (transfer.scope == CommScope::kData) return 1;  // a loss or a flag
@@ -141,13 +151,24 @@ class Retimer {
     return static_cast<int64_t>(static_cast<double>(duration_ns) - above + above * ratio);
   }
 
+  /// Gathered in the forward pass, but outside of its layers.
+  bool at_once(size_t r, const Transfer& transfer) const {
+    const RecoveredRank& recovered = recovery_.program.ranks[r].recovered;
+    const uint32_t launch =
+        transfer.row < recovered.list.launch_of_row.size() ? recovered.list.launch_of_row[transfer.row] : kNoIndex;
+    if (launch == kNoIndex) return false;
+    const Label& label = recovered.labels[launch];
+    return label.phase == Phase::kForward && label.layer < 0;
+  }
+
   int64_t changed_transfer(size_t r, const Transfer& transfer) const {
     const int64_t stage = recovery_.places[r].stage;
     const GroupSpan before = span_of(base_, transfer.scope, stage, stage);
     const GroupSpan after = span_of(target_, transfer.scope, stage, stage);
     const double old_bytes =
         transfer.bytes > 0 ? static_cast<double>(transfer.bytes) : expected_bytes(base_, transfer.scope, transfer.kind);
-    const double new_bytes = old_bytes * communication_size(target_, transfer) / communication_size(base_, transfer);
+    const double new_bytes = old_bytes * communication_size(target_, transfer, at_once(r, transfer)) /
+                             communication_size(base_, transfer, at_once(r, transfer));
     if (transfer.added) return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
     double transfer_ratio = 1;
     if (!(before == after) || new_bytes != old_bytes) {
