@@ -97,7 +97,8 @@ class FactFinder {
     if (axes.size() < 2) return;
     std::string order;
     auto next = axes.begin();
-    for (const auto& [kind, axis] : kAxes) {
+    for (const auto& each : kAxes) {
+      const std::string_view axis = each.second;
       // An axis of one rank keeps Megatron's place; it is the same wherever it stands.
       const bool present = std::any_of(axes.begin(), axes.end(), [&](const auto& one) { return one.second == axis; });
       order += fmt::format("{}{}", order.empty() ? "" : "-", present ? (next++)->second : axis);
