@@ -3,6 +3,7 @@
 #include <map>
 
 #include "lumos/base/result.h"
+#include "lumos/program/lower.h"
 #include "lumos/program/program.h"
 
 namespace lumos {
@@ -194,10 +195,14 @@ class Cutter {
     }
   }
 
-  /// Time of the autograd thread outside of all events: it has been woken and finds its work.
+  /// Time of the autograd thread outside of all events, once another thread has woken it: it finds its work. Where no
+  /// hand-over is seen, such time may as well be spent waiting.
   bool wakes(uint32_t task) const {
     const uint16_t lane = lane_of(task);
-    return graph_.event[task] == kNoIndex && lane != kNoLane && program_.lanes[lane] == LaneKey{false, 1};
+    if (graph_.event[task] != kNoIndex || lane == kNoLane || program_.lanes[lane] != LaneKey{false, 1}) return false;
+    const auto begin = graph_.edges.begin() + graph_.edge_begin[task],
+               end = graph_.edges.begin() + graph_.edge_begin[task + 1];
+    return std::any_of(begin, end, [](const Edge& edge) { return edge.kind == EdgeKind::kInterThread; });
   }
 
   /// The part of what the thread of `task` launches next: whatever came before it where it was traced, a pass is begun
@@ -322,6 +327,7 @@ Program make_program(const std::vector<ExecGraph>& graphs, std::vector<Recovered
     Cutter(graphs[i], program, rank).run();
     program.ranks.push_back(std::move(rank));
   }
+  program.threads_hand_over = hand_over_holds(program);
   return program;
 }
 

@@ -158,6 +158,14 @@ class TableMaker {
     lane.tid_text = name(from, lane.tid_text);
     lane.label = name(from, lane.label);
     lane.process = name(from, lane.process);
+    // Blocks come from several ranks, but what runs them here is one process on one device.
+    const auto alike = std::find_if(out_.lanes.begin(), out_.lanes.end(),
+                                    [&](const Lane& other) { return other.is_gpu == lane.is_gpu; });
+    if (alike != out_.lanes.end()) {
+      lane.pid = alike->pid;
+      lane.pid_text = alike->pid_text;
+      lane.process = alike->process;
+    }
     out_.lanes.push_back(lane);
     if (!key.is_gpu && key.number == 0) main_lane_ = found->second;
     return found->second;

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "lumos/graph/build.h"
+#include "lumos/model/test_jobs.h"
 #include "lumos/program/predict.h"
+#include "lumos/program/synthetic_job.h"
 #include "lumos/program/test_program.h"
 
 namespace lumos {
@@ -46,6 +49,47 @@ TEST(ForecastTable, HoldsTheChangedStepWithItsLaunches) {
   EXPECT_EQ(kernels["loss"], TestTraceShape{}.microbatches);
   for (auto& [correlation, count] : sides) EXPECT_EQ(count, 2);
   EXPECT_NEAR(window_ms, step_ms, 0.01 * step_ms);
+}
+
+// Its blocks come from ranks of other processes; threads of different ones would not be seen to wait for each other.
+TEST(ForecastTable, ARankIsOneProcess) {
+  const Job job = test_job({{"num_layers", "4"},
+                            {"hidden_size", "512"},
+                            {"num_attention_heads", "8"},
+                            {"seq_length", "512"},
+                            {"num_microbatches", "4"},
+                            {"tensor_model_parallel_size", "1"},
+                            {"pipeline_model_parallel_size", "2"},
+                            {"data_parallel_size", "2"}});
+  SyntheticOptions made;
+  made.ranks = {0, 1, 2, 3};
+  auto synthetic = simulate_job(job, test_cluster(), made);
+  ASSERT_TRUE(synthetic);
+  std::vector<ExecGraph> graphs;
+  for (int64_t rank : made.ranks) {
+    EventTable table = synthetic_table(*synthetic, job, test_cluster(), rank, made.steps);
+    const std::set<NameId> texts(table.name.begin(), table.name.end());
+    ASSERT_GE(texts.size(), 4u);
+    for (Lane& lane : table.lanes) {
+      if (lane.is_gpu) continue;
+      lane.pid = 1000 + rank;
+      lane.pid_text = *std::next(texts.begin(), rank);  // Any text will do that is not that of another rank.
+    }
+    graphs.push_back(build_graph(std::make_shared<const EventTable>(std::move(table)), {}));
+  }
+  const auto recovery = recover_job(graphs, job, default_network());
+  ASSERT_TRUE(recovery) << recovery.error().message;
+  ForecastOptions options;
+  options.tables = true;
+  options.seeds = 2;
+  const auto found = forecast(*recovery, *change_job(job, "pipeline_model_parallel_size", "1"), options);
+  ASSERT_TRUE(found) << found.error().message;
+  for (const EventTable& table : found->tables) {
+    std::set<std::string> processes;
+    for (const Lane& lane : table.lanes)
+      if (!lane.is_gpu) processes.insert(std::string(table.text(lane.pid_text)));
+    EXPECT_EQ(processes.size(), 1u);
+  }
 }
 
 TEST(ForecastTable, ReplaysLikeAMeasuredTrace) {

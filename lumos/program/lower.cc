@@ -5,11 +5,15 @@
 
 #include "lumos/base/result.h"
 #include "lumos/program/host_lags.h"
+#include "lumos/sim/simulate.h"
 
 namespace lumos {
 namespace {
 
 constexpr std::span<const MeetingOf> kNoMeetings;
+
+/// Hand-overs that a trace shows change next to nothing when they are imposed: identity within half a percent.
+constexpr double kMostLonger = 5e-3;
 
 bool is_backward_block(BlockRole role) {
   return role == BlockRole::kBackwardEntry || role == BlockRole::kBackwardLayer || role == BlockRole::kBackwardExit;
@@ -55,7 +59,7 @@ class RankEmitter {
     bool needs_data = placed.needs_begin < placed.needs_end;
     bool joins = placed.joins_streams;
     const uint16_t follower = is_backward_block(block.role) ? autograd_lane_ : main_lane_;
-    bool follows = block.role != BlockRole::kUnplaced && follower != kNoLane;
+    bool follows = plan_.threads_hand_over && block.role != BlockRole::kUnplaced && follower != kNoLane;
     for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
       const BlockTask& task = source.tasks[t];
       const bool communicates = task.kind == TaskKind::kArrive || task.kind == TaskKind::kTransfer;
@@ -320,6 +324,26 @@ Result<ExecGraph> lower(const Program& program, const LowerPlan& plan, const Tas
                 graph.size() - graph.order.size(), graph.size());
   }
   return graph;
+}
+
+bool hand_over_holds(const Program& program) {
+  const TaskDurations durations = measured_durations(program);
+  const auto span_ns = [&](uint32_t rank, bool hand_over) {
+    LowerPlan plan;
+    plan.threads_hand_over = hand_over;
+    plan.ranks.push_back({program.ranks[rank].rank, {}});
+    for (uint32_t b = 0; b < program.ranks[rank].blocks.size(); ++b) plan.ranks.back().blocks.push_back({rank, b});
+    // A rank alone meets nobody, so nothing can wait in a circle.
+    const Timeline timeline = simulate(lower(program, plan, durations).value());
+    return timeline.end_ns.empty() ? int64_t{0} : *std::max_element(timeline.end_ns.begin(), timeline.end_ns.end());
+  };
+  const auto last = static_cast<uint32_t>(program.ranks.size()) - 1;
+  for (uint32_t rank : {uint32_t{0}, last}) {
+    if (program.ranks.empty()) break;
+    const auto apart = static_cast<double>(span_ns(rank, true)), before = static_cast<double>(span_ns(rank, false));
+    if (apart > before * (1 + kMostLonger)) return false;
+  }
+  return true;
 }
 
 }  // namespace lumos

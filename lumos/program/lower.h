@@ -51,11 +51,16 @@ struct LowerPlan {
   /// durations hold all waiting.
   double tensor_lag_growth = 0;
   double data_lag_growth = 0;
-  double gpu_tail_scale = 1;  ///< of PeerLag::gpu_tail_ns
+  double gpu_tail_scale = 1;       ///< of PeerLag::gpu_tail_ns
+  bool threads_hand_over = false;  ///< see Program::threads_hand_over
 };
 
 /// Nanoseconds of every task of every rank program, parallel to RankProgram::tasks.
 using TaskDurations = std::vector<std::vector<int64_t>>;
+
+/// Whether the first and the last rank take as long as before when their main and autograd threads hand over to each
+/// other between all blocks, which they then do: see Program::threads_hand_over.
+bool hand_over_holds(const Program& program);
 
 /// Durations as the trace has them.
 TaskDurations measured_durations(const Program& program);

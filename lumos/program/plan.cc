@@ -146,8 +146,8 @@ class StagePlanner {
     // With unchanged stages all of them come from one replica, whose ranks have waited for each other.
     if (base_.pipeline_model_parallel_size == target_.pipeline_model_parallel_size && !same.empty())
       return same[shared_.replica % same.size()];
-    if (same.empty() && ends.first) return draw_.pick(holders(true));
-    if (same.empty() && ends.last) return draw_.pick(holders(false));
+    if (same.empty() && ends.first) return pick_end(true);
+    if (same.empty() && ends.last) return pick_end(false);
     return draw_.pick(same.empty() ? others : same);
   }
 
@@ -392,6 +392,7 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
 Result<LowerPlan> plan_step(const Recovery& recovery, const Job& target, const Network& network, uint64_t seed) {
   const auto schedule = TRY(make_schedule(schedule_shape(target)));
   LowerPlan plan;
+  plan.threads_hand_over = recovery.program.threads_hand_over;
   std::vector<std::vector<Action>> exchanges(schedule.size());
   // Of each placed block: the exchange (>= 0) or the scheduled pass (-2 - index) that it begins; -1 for others.
   std::vector<std::vector<int>> begins(schedule.size());

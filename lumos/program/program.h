@@ -97,6 +97,9 @@ struct RankProgram {
 struct Program {
   std::vector<LaneKey> lanes;
   std::vector<RankProgram> ranks;
+  /// Passes begin because the main and the autograd thread wake each other, so that blocks in another order must do so,
+  /// too. Where a trace does not show one of them waiting, its waiting looks like work, and must not be done in turn.
+  bool threads_hand_over = false;
 };
 
 /// Cuts each rank's graph into blocks. `graphs[i]` is the graph of one rank alone, whose table recovery has labelled

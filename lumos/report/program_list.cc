@@ -153,6 +153,7 @@ LoweredAgain lower_again(const ExecGraph& direct, const Program& program, uint32
   }
   auto lowered = [&](const std::vector<uint32_t>& blocks) {
     LowerPlan plan;
+    plan.threads_hand_over = program.threads_hand_over;
     PlannedRank planned;
     planned.rank = rank.rank;
     for (uint32_t block : blocks) planned.blocks.push_back({rank_index, block});
