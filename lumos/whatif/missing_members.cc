@@ -10,6 +10,9 @@ namespace lumos {
 
 namespace {
 
+// Decades: sums of waits stay within 64 bits.
+constexpr double kLongestWaitNs = 1e18;
+
 /// Until when each transfer of a rank has compute beside it: the measured end of what runs on a stream just before the
 /// first work there that waits for the transfer. By task from rank.first_task on; INT64_MIN: nothing waits for it.
 std::vector<int64_t> compute_beside(const ExecGraph& graph, const RankTasks& rank) {
@@ -72,16 +75,17 @@ void MissingMembers::follow(const Rank& waiting, ExecGraph& changed) const {
   const TransferColumns& transfers = job_.transfers;
   const ExecGraph& before = job_.linked.graph;
   const RankTasks& rank = before.ranks[waiting.index];
-  int64_t compute_ns = 0;
-  for (uint32_t task : waiting.compute) compute_ns += changed.duration_ns[task];
-  const double ratio = waiting.compute_ns > 0 ? double(compute_ns) / double(waiting.compute_ns) : 1;
+  double compute_ns = 0;  // Factors may have made it more than an integer holds.
+  for (uint32_t task : waiting.compute) compute_ns += double(changed.duration_ns[task]);
+  const double ratio = waiting.compute_ns > 0 ? compute_ns / double(waiting.compute_ns) : 1;
   std::vector<int64_t> carried_ns(matches.groups.size(), 0);  // to the next wait of each group
   for (uint32_t k = matches.rank_begin[waiting.index]; k < matches.rank_begin[waiting.index + 1]; ++k) {
     const CommKernel& kernel = matches.kernels[k];
     const uint32_t task = job_.linked.transfer_task[k];
     if (task == kNoIndex || transfers.source[k] == TransferSource::kMeasured) continue;
     const int64_t hidden_ns = transfers.hidden_ns[k];
-    const int64_t lag_ns = std::max<int64_t>(0, std::llround(double(hidden_ns) * ratio) + carried_ns[kernel.group]);
+    const int64_t lag_ns = std::max<int64_t>(
+        0, std::llround(std::min(double(hidden_ns) * ratio, kLongestWaitNs)) + carried_ns[kernel.group]);
     carried_ns[kernel.group] = 0;
     set_lag(changed, task, lag_ns, kernel.match != kNoIndex);
     if (hidden_ns == 0) continue;  // this rank came last: what follows is in its own graph
