@@ -146,7 +146,9 @@ void DemoMachine::wait(Thread thread, Stream stream, uint32_t record) {
 
 int64_t DemoMachine::synchronize(Thread thread, std::string_view name, int64_t done_ns) {
   const int64_t start_ns = now_ns_[index(thread)];
-  const int64_t end_ns = std::max(start_ns + vary(kSynchronizeCallNs), done_ns + latency(kReturnLatencyNs));
+  // Each draws once: one after the other, since compilers may take arguments in any order.
+  const int64_t returned_ns = done_ns + latency(kReturnLatencyNs);
+  const int64_t end_ns = std::max(start_ns + vary(kSynchronizeCallNs), returned_ns);
   return call(thread, name, end_ns - start_ns, false);
 }
 
