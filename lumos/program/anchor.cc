@@ -4,13 +4,10 @@
 
 #include "lumos/model/optimizer.h"
 #include "lumos/model/parameters.h"
+#include "lumos/sim/overlap.h"
 
 namespace lumos {
 namespace {
-
-bool is_compute(TaskKind kind) {
-  return kind == TaskKind::kKernel || kind == TaskKind::kMemcpy || kind == TaskKind::kMemset;
-}
 
 /// Time of a kind of block, and how many there were.
 struct BlockSum {
@@ -40,7 +37,7 @@ void add_blocks(const RankProgram& rank, const std::vector<uint32_t>& blocks, Bl
     for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
       const BlockTask& task = rank.tasks[t];
       const double us = static_cast<double>(task.duration_ns) / 1e3;
-      if (is_compute(task.kind)) sum.compute_us += us;
+      if (is_compute_task(task.kind)) sum.compute_us += us;
       // Time between events is mostly waiting.
       const bool works = task.event != kNoIndex && (task.kind == TaskKind::kHost || task.kind == TaskKind::kCall);
       if (works) sum.host_us += us;

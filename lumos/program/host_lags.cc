@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "lumos/sim/overlap.h"
+
 namespace lumos {
 namespace {
 
@@ -89,8 +91,7 @@ class LagFinder {
     double wait_ns = 0, compute_ns = 0;
     bool matched = false;
     each_task(r, [&](const Block&, const BlockTask& task, uint32_t index) {
-      if (task.kind == TaskKind::kKernel || task.kind == TaskKind::kMemcpy || task.kind == TaskKind::kMemset)
-        compute_ns += static_cast<double>(task.duration_ns);
+      if (is_compute_task(task.kind)) compute_ns += static_cast<double>(task.duration_ns);
       if (index == kNoIndex) return;
       matched |= transfers_[r].transfers[index].matched;
       wait_ns += static_cast<double>(transfers_[r].transfers[index].wait_ns);

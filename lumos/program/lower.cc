@@ -340,8 +340,8 @@ bool hand_over_holds(const Program& program) {
   const auto last = static_cast<uint32_t>(program.ranks.size()) - 1;
   for (uint32_t rank : {uint32_t{0}, last}) {
     if (program.ranks.empty()) break;
-    const auto apart = static_cast<double>(span_ns(rank, true)), before = static_cast<double>(span_ns(rank, false));
-    if (apart > before * (1 + kMostLonger)) return false;
+    const auto imposed = static_cast<double>(span_ns(rank, true)), traced = static_cast<double>(span_ns(rank, false));
+    if (imposed > traced * (1 + kMostLonger)) return false;
   }
   return true;
 }

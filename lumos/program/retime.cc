@@ -167,8 +167,9 @@ class Retimer {
     const GroupSpan after = span_of(target_, transfer.scope, stage, stage);
     const double old_bytes =
         transfer.bytes > 0 ? static_cast<double>(transfer.bytes) : expected_bytes(base_, transfer.scope, transfer.kind);
-    const double new_bytes = old_bytes * communication_size(target_, transfer, at_once(r, transfer)) /
-                             communication_size(base_, transfer, at_once(r, transfer));
+    const bool all = at_once(r, transfer);
+    const double new_bytes =
+        old_bytes * communication_size(target_, transfer, all) / communication_size(base_, transfer, all);
     if (transfer.added) return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
     double transfer_ratio = 1;
     if (!(before == after) || new_bytes != old_bytes) {
