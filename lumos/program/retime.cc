@@ -178,7 +178,9 @@ class Retimer {
     }
     const double spread = options_.variability ? growth(before.members, after.members) : 1;
     const double period = transfer.scope == CommScope::kData ? options_.sync_period_ratio : layer_time_ratio();
-    const double wait = static_cast<double>(transfer.wait_ns) * spread * period;
+    const auto steady = static_cast<double>(std::min(transfer.steady_wait_ns, transfer.wait_ns));
+    const double varying = static_cast<double>(transfer.wait_ns) - steady;
+    const double wait = spread * (varying * period + steady * std::min(1.0, period));
     return static_cast<int64_t>(static_cast<double>(transfer.transfer_ns) * transfer_ratio + wait);
   }
 

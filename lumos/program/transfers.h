@@ -36,8 +36,9 @@ struct Transfer {
   bool added = false;          ///< not traced: a changed job has it, and only the network model tells how long it takes
   int64_t bytes = -1;          ///< by NCCL's definition of size; -1: the trace does not tell
   int64_t transfer_ns = 0;
-  int64_t wait_ns = 0;       ///< duration less transfer; less host_wait_ns once program/host_lags has told that apart
-  int64_t host_wait_ns = 0;  ///< waiting that began before the host of the last member had launched
+  int64_t wait_ns = 0;         ///< duration less transfer; less host_wait_ns once program/host_lags has told that apart
+  int64_t steady_wait_ns = 0;  ///< of wait_ns what does not vary, so that it is not known to grow with the kernels
+  int64_t host_wait_ns = 0;    ///< waiting that began before the host of the last member had launched
 };
 
 struct RankTransfers {
