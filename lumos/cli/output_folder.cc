@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "lumos/base/file.h"
 #include "lumos/trace/reader.h"
 
 namespace lumos {
@@ -28,7 +29,7 @@ std::vector<std::string> traces_in(const std::string& folder) {
 }  // namespace
 
 Result<std::vector<std::string>> prepare_trace_folder(const std::string& folder, const std::vector<std::string>& files,
-                                                      const std::string& mark, bool force) {
+                                                      const FolderMark& mark, bool force) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail(ErrorKind::kFailed, "{}: cannot make this folder: {}", folder, error.message());
@@ -44,11 +45,19 @@ Result<std::vector<std::string>> prepare_trace_folder(const std::string& folder,
                 "folder, empty this one, or write beside them with --force",
                 folder, staying.front(), staying.size() > 1 ? fmt::format(" and {} more", staying.size() - 1) : "");
   }
-  if (fs::exists(folder + "/" + mark, error)) return staying;
+  const std::string mark_path = folder + "/" + mark.name;
+  if (!fs::exists(mark_path, error)) {
+    return fail(ErrorKind::kUsage,
+                "{}: {} in it would be overwritten, and nothing shows that it was made by this command (there is no "
+                "{}); name another folder, or overwrite with --force",
+                folder, present.front(), mark.name);
+  }
+  const Result<std::string> there = read_file(mark_path);
+  if (there && *there == mark.text) return staying;
   return fail(ErrorKind::kUsage,
-              "{}: {} in it would be overwritten, and nothing shows that it was made by this command (there is no {}); "
-              "name another folder, or overwrite with --force",
-              folder, present.front(), mark);
+              "{}: the traces in it, {} first, are those of another job, as {} in it says; name another folder, or "
+              "overwrite with --force",
+              folder, present.front(), mark.name);
 }
 
 }  // namespace lumos
