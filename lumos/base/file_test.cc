@@ -1,20 +1,19 @@
 #include "lumos/base/file.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include "lumos/base/test_folder.h"
 
 namespace lumos {
 namespace {
 
 TEST(File, ReadsBackWhatItWrote) {
-  const std::string path = testing::TempDir() + "lumos_file_test.txt";
+  const TempFolder folder;
+  const std::string path = folder.path("file.txt");
   const std::string content("a\0b\n", 4);
   ASSERT_TRUE(write_file(path, content).has_value());
   EXPECT_EQ(read_file(path).value(), content);
-  std::remove(path.c_str());
 }
 
 TEST(File, ErrorsNameTheFileAndTheReason) {
@@ -27,16 +26,12 @@ TEST(File, ErrorsNameTheFileAndTheReason) {
 TEST(File, DevicesAreWrittenToAndNotReplaced) { EXPECT_TRUE(write_file("/dev/null", "x").has_value()); }
 
 TEST(File, LinksAreFollowedAndStayLinks) {
-  const std::string target = testing::TempDir() + fmt::format("lumos_link_target_{}", getpid()),
-                    link = target + "_link";
-  ASSERT_TRUE(write_file(target, "old").has_value());
-  std::remove(link.c_str());
+  const TempFolder folder;
+  const std::string target = folder.write("target", "old"), link = folder.path("link");
   ASSERT_EQ(symlink(target.c_str(), link.c_str()), 0);
   ASSERT_TRUE(write_file(link, "new").has_value());
   EXPECT_TRUE(is_special_file(link));
   EXPECT_EQ(read_file(target).value(), "new");
-  std::remove(link.c_str());
-  std::remove(target.c_str());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/cli/test_command.h"
 #include "lumos/trace/chrome_writer.h"
 #include "lumos/trace/demo.h"
@@ -15,8 +16,6 @@ namespace {
 class EmptyInput : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = ::testing::TempDir() + "/empty_input/";
-    std::filesystem::create_directories(folder_);
     ASSERT_EQ(run_command({"demo", "--out", path("demo.json")}).exit, 0);
     write("empty.json", R"({"traceEvents": []})");
     write("array.json", "[]");
@@ -30,8 +29,8 @@ class EmptyInput : public ::testing::Test {
     write("prediction.json", predicted.out);
   }
 
-  std::string path(const std::string& name) const { return folder_ + name; }
-  void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
 
   /// Commands that show or convert what is in a trace, each with what else it needs.
   std::vector<std::vector<std::string>> describing(const std::string& trace) const {
@@ -57,7 +56,7 @@ class EmptyInput : public ::testing::Test {
             {"gains", trace}};
   }
 
-  std::string folder_;
+  const TempFolder folder_;
 };
 
 TEST_F(EmptyInput, EveryCommandThatReadsTracesIsInOneOfTheLists) {

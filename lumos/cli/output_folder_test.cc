@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/cli/test_command.h"
 
 namespace lumos {
@@ -12,13 +13,10 @@ namespace {
 
 class OutputFolder : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = ::testing::TempDir() + "/output_folder";
-    std::filesystem::remove_all(folder_);
-  }
-  void touch(const std::string& name) const { std::ofstream(folder_ + "/" + name) << "{}"; }
+  void touch(const std::string& name) const { outer_.write("traces/" + name, "{}"); }
 
-  std::string folder_;
+  const TempFolder outer_;
+  const std::string folder_ = outer_.path("traces");
 };
 
 TEST_F(OutputFolder, IsMadeOrTakenWhenItHoldsNoTraces) {

@@ -1,9 +1,9 @@
 // What users get wrong, command by command: the exit code, and a message that says what and where.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/cli/test_command.h"
 
 namespace lumos {
@@ -14,18 +14,12 @@ constexpr int kWrongUsage = 2, kUnreadable = 3;
 class WrongInput : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = ::testing::TempDir() + "/wrong_input/";
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
     ASSERT_EQ(run_command({"demo", "--out", path("demo.json")}).exit, 0);
     demo_ = path("demo.json");
   }
 
-  std::string path(const std::string& name) const { return folder_ + name; }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path(name)) << text;
-    return path(name);
-  }
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  std::string write(const std::string& name, const std::string& text) const { return folder_.write(name, text); }
   /// A file of the repository, which commands find by name only once installed.
   static std::string config(const std::string& name) { return std::string(LUMOS_SOURCE_DIR) + "/configs/" + name; }
 
@@ -40,7 +34,8 @@ class WrongInput : public ::testing::Test {
     EXPECT_EQ(run.error.find("TEXT"), std::string::npos) << run.error;
   }
 
-  std::string folder_, demo_;
+  const TempFolder folder_;
+  std::string demo_;
 };
 
 // Every numeric option of every command, so that none shows the parser's own words.

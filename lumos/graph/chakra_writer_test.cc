@@ -1,13 +1,13 @@
 #include "lumos/graph/chakra_writer.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <map>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/varint.hpp>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/graph/test_job.h"
 
 namespace lumos {
@@ -142,14 +142,13 @@ TEST(ChakraWriter, RoundingLosesNoTime) {
 }
 
 TEST(ChakraWriter, WritesAFilePerRankAndTheGroups) {
-  const auto folder = std::filesystem::temp_directory_path() / ("chakra." + std::to_string(getpid()));
+  const TempFolder folder;
   const LinkedJob job = link_job(make_test_job({}).tables, {});
-  const auto files = write_chakra_traces(job, folder.string());
+  const auto files = write_chakra_traces(job, folder.path(""));
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_EQ(files->size(), job.linked.graph.ranks.size() + 1);
-  EXPECT_TRUE(std::filesystem::exists(folder / "trace.3.et"));
-  EXPECT_GT(std::filesystem::file_size(folder / "comm_groups.json"), 10u);
-  std::filesystem::remove_all(folder);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("trace.3.et")));
+  EXPECT_GT(std::filesystem::file_size(folder.path("comm_groups.json")), 10u);
   EXPECT_FALSE(write_chakra_traces(job, "/dev/null/folder"));
 }
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-#include <unistd.h>
 
 #include <fstream>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/graph/graph_file.h"
 #include "lumos/graph/test_job.h"
 
@@ -98,16 +98,14 @@ TEST(LinkedJob, OneMemberAloneIsEstimatedFromEqualRepetitions) {
 
 class GraphFile : public ::testing::Test {
  protected:
-  void SetUp() override { path_ = ::testing::TempDir() + "lumos_job_test." + std::to_string(getpid()) + ".lumos"; }
-  void TearDown() override { std::remove(path_.c_str()); }
-
   std::string bytes() const {
     std::ifstream in(path_, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
   void put(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
 
-  std::string path_;
+  const TempFolder folder_;
+  const std::string path_ = folder_.path("job.lumos");
 };
 
 TEST_F(GraphFile, GivesBackTheJobAndTheSameBytes) {
@@ -217,7 +215,6 @@ TEST_F(GraphFile, PartsLinkedAnewAreTheWhole) {
     ASSERT_TRUE(write_graph_file(link_job({tables[r]}, {}), parts.back()).has_value());
   }
   const auto joined = load_job(parts, {});
-  for (const std::string& part : parts) std::remove(part.c_str());
   ASSERT_TRUE(joined.has_value()) << joined.error().message;
   EXPECT_EQ(joined->linked.graph.duration_ns, whole.linked.graph.duration_ns);
   EXPECT_EQ(joined->linked.graph.order, whole.linked.graph.order);

@@ -8,10 +8,8 @@
 namespace lumos {
 namespace {
 
-ExecGraph demo_graph(const std::string& name) { return build_graph(demo_table(name), BuildOptions{}); }
-
 TEST(JoinRanks, TasksOfEachRankKeepTheirDependenciesAndNoRankSeesAnother) {
-  const ExecGraph one = demo_graph("join_one");
+  const ExecGraph one = build_graph(demo_table(), BuildOptions{});
   std::vector<ExecGraph> graphs;
   graphs.push_back(one);
   graphs.push_back(one);

@@ -1,12 +1,11 @@
 #include "lumos/report/csv_export.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "lumos/base/file.h"
+#include "lumos/base/test_folder.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/sim/test_graph.h"
 
@@ -24,9 +23,9 @@ std::vector<std::string> lines_of(const std::string& path) {
 }
 
 TEST(CsvExport, HasALineForEveryTaskStepAndCollective) {
-  const auto folder = std::filesystem::temp_directory_path() / ("csv_export." + std::to_string(getpid()));
+  const TempFolder folder;
   const ExecGraph graph = small_step();
-  const auto files = write_csv_files(graph, simulate(graph), (folder / "deep").string());
+  const auto files = write_csv_files(graph, simulate(graph), folder.path("deep"));
   ASSERT_TRUE(files) << files.error().message;
   ASSERT_EQ(files->size(), 4u);
   EXPECT_EQ(lines_of((*files)[0]).size(), 2u);
@@ -38,7 +37,6 @@ TEST(CsvExport, HasALineForEveryTaskStepAndCollective) {
   EXPECT_EQ(tasks.size(), graph.size() + 1);
   const auto commas = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
   for (const std::string& line : tasks) EXPECT_EQ(commas(line), commas(tasks[0])) << line;
-  std::filesystem::remove_all(folder);
 }
 
 TEST(CsvExport, FailsWhereNoFolderCanBe) {

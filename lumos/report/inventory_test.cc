@@ -17,7 +17,7 @@ bool advises_on(const RankInventory& rank, std::string_view word) {
 }
 
 TEST(Inventory, CountsWhatTheDemoTraceWasMadeOf) {
-  const auto table = demo_table("inventory_demo");
+  const auto table = demo_table();
   const RankInventory rank = take_inventory(*table);
   ASSERT_EQ(rank.steps.size(), 3u);
   EXPECT_EQ(rank.steps[0].name, "ProfilerStep#3");
@@ -33,17 +33,17 @@ TEST(Inventory, CountsWhatTheDemoTraceWasMadeOf) {
 }
 
 TEST(Inventory, NestedEventsAreBusyOnce) {
-  const auto table = demo_table("inventory_busy");
+  const auto table = demo_table();
   const RankInventory rank = take_inventory(*table);
   for (const ThreadUse& thread : rank.threads) EXPECT_LE(thread.busy_ns, rank.span_ns);
 }
 
 TEST(Inventory, AdviceGoesAwayWithWhatItAsksFor) {
-  const auto without = demo_table("inventory_without");
-  const auto with = demo_table("inventory_with", {3, true});
+  const auto without = demo_table();
+  const auto with = demo_table({3, true});
   EXPECT_TRUE(advises_on(take_inventory(*without), "stream waits"));
   EXPECT_FALSE(advises_on(take_inventory(*with), "stream waits"));
-  const auto one_step = demo_table("inventory_one", {1, true});
+  const auto one_step = demo_table({1, true});
   EXPECT_TRUE(advises_on(take_inventory(*one_step), "only one step"));
   EXPECT_FALSE(advises_on(take_inventory(*with), "only one step"));
 }

@@ -10,6 +10,7 @@
 
 #include "lumos/base/json_value.h"
 #include "lumos/base/test_data.h"
+#include "lumos/base/test_folder.h"
 #include "lumos/graph/build.h"
 #include "lumos/report/attribution.h"
 #include "lumos/report/breakdown.h"
@@ -85,8 +86,7 @@ std::vector<std::tuple<std::string, int64_t, int64_t>> gpu_timeline(const EventT
 TEST(PublicTraces, ReplayedTracesReadBackAsTheSameTimeline) {
   SKIP_WITHOUT_DATA(data_path("traces"));
   constexpr uintmax_t kLargestTrace = 200'000;  // compressed: what is read back in a moment
-  const std::string folder = std::filesystem::temp_directory_path() / ("replayed." + std::to_string(getpid()));
-  std::filesystem::create_directory(folder);
+  const TempFolder folder;
   for (const std::string& file : trace_files()) {
     if (std::filesystem::file_size(file) > kLargestTrace) continue;
     SCOPED_TRACE(file);
@@ -94,13 +94,12 @@ TEST(PublicTraces, ReplayedTracesReadBackAsTheSameTimeline) {
     if (!table) continue;
     const ExecGraph graph = build_graph(std::make_shared<const EventTable>(std::move(*table)), BuildOptions{});
     const Timeline timeline = simulate(graph);
-    const std::string path = folder + "/replayed.json";
+    const std::string path = folder.path("replayed.json");
     ASSERT_TRUE(write_replayed_trace(graph, timeline, path));
     const Result<EventTable> back = read_trace(path, ReadOptions{});
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(gpu_timeline(*back), gpu_timeline(replayed_rank_trace(graph, timeline, 0).table));
   }
-  std::filesystem::remove_all(folder);
 }
 
 /// Start in microseconds and name of the events that a Holistic Trace Analysis overlay marks as critical.

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "lumos/base/test_data.h"
+#include "lumos/base/test_folder.h"
 #include "lumos/graph/job.h"
 #include "lumos/report/replay_result.h"
 #include "lumos/report/trace_files.h"
@@ -17,8 +17,6 @@ namespace {
 
 constexpr uintmax_t kLargestTrace = 200'000;  // compressed; the test of all of them together then takes seconds
 
-std::string written_path() { return ::testing::TempDir() + "/round_trip.json"; }
-
 ReplayResult replayed(EventTable table) {
   std::vector<EventTable> tables;
   tables.push_back(std::move(table));
@@ -27,10 +25,12 @@ ReplayResult replayed(EventTable table) {
 }
 
 EventTable written_and_read(const EventTable& table) {
+  const TempFolder folder;
+  const std::string path = folder.path("round_trip.json");
   const auto files = write_trace_files(
-      1, [&](size_t) { return measured_rank_trace(table); }, written_path());
+      1, [&](size_t) { return measured_rank_trace(table); }, path);
   EXPECT_TRUE(files.has_value());
-  auto again = read_trace(written_path(), {});
+  auto again = read_trace(path, {});
   EXPECT_TRUE(again.has_value()) << (again ? "" : again.error().message);
   return again ? std::move(*again) : EventTable{};
 }
@@ -72,14 +72,14 @@ TEST(RoundTrip, ChangesNoPublicTrace) {
 
 // Viewers cannot draw slices that overlap without nesting: they are written to tracks of their own.
 TEST(RoundTrip, KeepsRowsThatOverlapOnTheirLane) {
-  const std::string path = ::testing::TempDir() + "/overlapping.json";
-  std::ofstream(path) << R"([
+  const TempFolder folder;
+  const std::string path = folder.write("overlapping.json", R"([
 {"ph":"X","cat":"kernel","name":"a","pid":0,"tid":"Exec","ts":10,"dur":100,"args":{"device":0,"stream":"Exec"}},
 {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":"Exec","ts":50,"dur":100,"args":{"device":0,"stream":"Exec"}},
 {"ph":"X","cat":"kernel","name":"c","pid":0,"tid":"Exec","ts":60,"dur":100,"args":{"device":0,"stream":"Exec"}},
 {"ph":"X","cat":"cpu_op","name":"d","pid":1,"tid":7,"ts":10,"dur":50},
 {"ph":"X","cat":"cpu_op","name":"e","pid":1,"tid":7,"ts":30,"dur":50},
-{"ph":"X","cat":"kernel","name":"f","pid":1,"tid":7,"ts":10,"dur":50,"args":{"device":1,"stream":7}}])";
+{"ph":"X","cat":"kernel","name":"f","pid":1,"tid":7,"ts":10,"dur":50,"args":{"device":1,"stream":7}}])");
   const auto table = read_trace(path, {});
   ASSERT_TRUE(table.has_value()) << table.error().message;
   const EventTable again = written_and_read(*table);

@@ -1,10 +1,10 @@
 #include "lumos/report/trace_files.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/sim/test_graph.h"
 #include "lumos/trace/reader.h"
@@ -14,13 +14,10 @@ namespace {
 
 class TraceFiles : public testing::Test {
  protected:
-  TraceFiles() { std::filesystem::create_directory(folder_); }
-  ~TraceFiles() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_.path(name); }
 
  private:
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("trace_files." + std::to_string(getpid()));
+  const TempFolder folder_;
 };
 
 TEST_F(TraceFiles, ReadsBackAsTheSimulatedStep) {

@@ -1,11 +1,11 @@
 #include "lumos/search/results_file.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "lumos/base/file.h"
+#include "lumos/base/test_folder.h"
 #include "lumos/search/test_space.h"
 
 namespace lumos {
@@ -13,15 +13,10 @@ namespace {
 
 class ResultsFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / fmt::format("lumos-results-{}", getpid());
-    std::filesystem::create_directories(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return folder_ / name; }
+  std::string path(const std::string& name) const { return folder_.path(name); }
 
  private:
-  std::filesystem::path folder_;
+  const TempFolder folder_;
 };
 
 Outcome outcome(std::string id, double step_ms) {

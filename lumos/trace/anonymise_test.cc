@@ -75,7 +75,7 @@ TEST(Anonymiser, ReplacesTheSameNameAlikeInEveryTable) {
 }
 
 TEST(Anonymiser, ChangesNothingOfADemoTrace) {
-  const auto shared = demo_table("anonymise");
+  const auto shared = demo_table();
   const EventTable& table = *shared;
   Anonymiser anonymiser;
   anonymiser.learn(table);

@@ -109,7 +109,7 @@ TEST(ByteSource, GarbageBehindAGzipHeaderIsAnError) {
 }
 
 TEST(ByteSource, MissingEmptyAndFolderAreOneClearMessage) {
-  TempFolder folder;
+  TraceFolder folder;
   folder.write("empty.json", "");
   auto missing = ByteSource::open(folder.path("missing.json"));
   auto empty = ByteSource::open(folder.path("empty.json"));

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,21 +12,11 @@
 
 #include "lumos/trace/output_file.h"
 #include "lumos/trace/reader.h"
+#include "lumos/trace/test_files.h"
 #include "lumos/trace/track_layout.h"
 
 namespace lumos {
 namespace {
-
-std::string temporary(const std::string& name) {
-  return (std::filesystem::temp_directory_path() / (std::to_string(getpid()) + "." + name)).string();
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream out;
-  out << file.rdbuf();
-  return out.str();
-}
 
 struct Maker {
   EventTable table;
@@ -62,11 +51,11 @@ struct Maker {
 };
 
 EventTable round_trip(const EventTable& table, const std::string& name) {
-  const std::string path = temporary(name);
+  const TempFolder folder;
+  const std::string path = folder.path(name);
   const Status written = write_chrome_trace(table, path, {});
   EXPECT_TRUE(written) << written.error().message;
   Result<EventTable> back = read_trace(path, {});
-  std::filesystem::remove(path);
   EXPECT_TRUE(back) << back.error().message;
   return back ? std::move(*back) : EventTable();
 }
@@ -208,10 +197,10 @@ TEST(ChromeWriter, FlowsLeadFromEachLaunchToItsKernels) {
   m.row(EventKind::kRuntime, "cudaEventRecord", thread, 10, 5, 10);  // no GPU work: no flow
   m.row(EventKind::kKernel, "a", stream, 20, 5, 9);
   m.row(EventKind::kKernel, "b", stream, 30, 5, 9);
-  const std::string path = temporary("flows.json");
+  const TempFolder folder;
+  const std::string path = folder.path("flows.json");
   ASSERT_TRUE(write_chrome_trace(m.done(), path, {}));
-  const std::string text = text_of(path);
-  std::filesystem::remove(path);
+  const std::string text = file_bytes(path);
   const auto count = [&](const std::string& part) {
     int found = 0;
     for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
@@ -256,7 +245,8 @@ TEST(ChromeWriter, RealTracesComeBackTheSame) {
 }
 
 TEST(OutputFile, CompressesLongAndEmptyOutput) {
-  const std::string path = temporary("long.txt.gz");
+  const TempFolder folder;
+  const std::string path = folder.path("long.txt.gz");
   for (size_t lines : {size_t{0}, size_t{200000}}) {
     Result<OutputFile> file = OutputFile::open(path);
     ASSERT_TRUE(file);
@@ -264,12 +254,10 @@ TEST(OutputFile, CompressesLongAndEmptyOutput) {
     for (size_t i = 0; i < lines; ++i) expected += std::to_string(i * i) + "\n";
     file->write(expected);
     ASSERT_TRUE(file->close());
-    const std::string plain = temporary("long.txt");
+    const std::string plain = folder.path("long.txt");
     ASSERT_EQ(std::system(("gzip -dc " + path + " > " + plain).c_str()), 0);
-    EXPECT_EQ(text_of(plain), expected);
-    std::filesystem::remove(plain);
+    EXPECT_EQ(file_bytes(plain), expected);
   }
-  std::filesystem::remove(path);
 }
 
 }  // namespace

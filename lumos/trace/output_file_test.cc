@@ -1,27 +1,20 @@
 #include "lumos/trace/output_file.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 
 #include "lumos/base/file.h"
+#include "lumos/base/test_folder.h"
 
 namespace lumos {
 namespace {
 
 class OutputFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + fmt::format("lumos_output_file_test_{}", getpid());
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directory(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
-  size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {})); }
-  std::string folder_;
+  std::string path(const std::string& name) const { return folder_.path(name); }
+  size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path("")), {})); }
+  const TempFolder folder_;
 };
 
 TEST_F(OutputFileTest, WhatWasThereStaysUntilTheNewIsWhole) {

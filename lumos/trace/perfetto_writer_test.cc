@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
+#include "lumos/trace/test_files.h"
 #include "lumos/trace/test_perfetto.h"
 
 namespace lumos {
@@ -47,14 +44,11 @@ EventTable small_table() {
 }
 
 DecodedMessage written(const std::vector<PerfettoRank>& ranks) {
-  const auto path = std::filesystem::temp_directory_path() / (std::to_string(getpid()) + ".pftrace");
-  const Status written = write_perfetto_trace(ranks, path.string());
+  const TempFolder folder;
+  const std::string path = folder.path("trace.pftrace");
+  const Status written = write_perfetto_trace(ranks, path);
   EXPECT_TRUE(written) << written.error().message;
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream data;
-  data << file.rdbuf();
-  std::filesystem::remove(path);
-  return DecodedMessage(perfetto::kTrace, data.str());
+  return DecodedMessage(perfetto::kTrace, file_bytes(path));
 }
 
 TEST(PerfettoWriter, SlicesNestOnTheirTracksAndFlowsLeadToKernels) {

@@ -1,46 +1,29 @@
-// Files that tests make: a folder that goes away with its object, and compressed text. Tests only.
+// Files that tests make: compressed or not, and their bytes. Tests only.
 #pragma once
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/trace/output_file.h"
 
 namespace lumos {
 
-class TempFolder {
+/// A test's folder whose files are compressed when their names say so.
+class TraceFolder : public TempFolder {
  public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "lumos-test-XXXXXX").string();
-    CHECK(mkdtemp(pattern.data()) != nullptr);
-    folder_ = pattern;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
   /// Writes a file, with its folders; compressed when the name ends with .gz. Returns its path.
   std::string write(const std::string& name, std::string_view content) const {
-    std::filesystem::create_directories((folder_ / name).parent_path());
+    std::filesystem::create_directories(std::filesystem::path(path(name)).parent_path());
     auto file = OutputFile::open(path(name));
     CHECK(file.has_value());
     file->write(content);
     CHECK(file->close().has_value());
     return path(name);
   }
-
- private:
-  std::filesystem::path folder_;
 };
 
 inline std::string file_bytes(const std::string& path) {
@@ -49,7 +32,7 @@ inline std::string file_bytes(const std::string& path) {
 }
 
 inline std::string gzipped(std::string_view text) {
-  TempFolder folder;
+  TraceFolder folder;
   return file_bytes(folder.write("text.gz", text));
 }
 

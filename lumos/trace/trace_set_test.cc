@@ -20,7 +20,7 @@ std::string message_of(const std::vector<std::string>& paths, ReadOptions option
 }
 
 TEST(TraceSet, AFolderGivesItsTracesAndNotWhatLiesBeside) {
-  TempFolder folder;
+  TraceFolder folder;
   folder.write("rank10.pt.trace.json.gz", kTrace);
   folder.write("rank2.pt.trace.json", kTrace);
   folder.write("config.json", R"({"model": {"layers": 4}})");
@@ -38,7 +38,7 @@ TEST(TraceSet, AFolderGivesItsTracesAndNotWhatLiesBeside) {
 }
 
 TEST(TraceSet, FilesThatSayNoRankAreNumberedAsPeopleCount) {
-  TempFolder folder;
+  TraceFolder folder;
   for (int i = 0; i < 12; ++i) folder.write("run-TP-" + std::to_string(i) + "-DP-007.json", kTrace);
   auto set = read_traces({folder.path("")}, {});
   ASSERT_TRUE(set) << set.error().message;
@@ -50,7 +50,7 @@ TEST(TraceSet, FilesThatSayNoRankAreNumberedAsPeopleCount) {
 }
 
 TEST(TraceSet, ATraceWhoseEventsComeLateCounts) {
-  TempFolder folder;
+  TraceFolder folder;
   folder.write("a.json", R"({"metadata": [")" + std::string(3'000'000, 'x') + R"("], "traceEvents": []})");
   auto found = find_traces({folder.path("")});
   ASSERT_TRUE(found);
@@ -58,7 +58,7 @@ TEST(TraceSet, ATraceWhoseEventsComeLateCounts) {
 }
 
 TEST(TraceSet, TheFileItselfKnowsItsRankBest) {
-  TempFolder folder;
+  TraceFolder folder;
   folder.write("rank5.json", trace_of_rank(1));
   folder.write("rank6.json", kTrace);
   ReadOptions options;
@@ -74,7 +74,7 @@ TEST(TraceSet, TheFileItselfKnowsItsRankBest) {
 }
 
 TEST(TraceSet, RanksThatNobodyTellsAreNumberedBehindTheOthers) {
-  TempFolder folder;
+  TraceFolder folder;
   folder.write("b.json", kTrace);
   folder.write("a.json", kTrace);
   folder.write("rank4.json", kTrace);
@@ -91,7 +91,7 @@ TEST(TraceSet, RanksThatNobodyTellsAreNumberedBehindTheOthers) {
 }
 
 TEST(TraceSet, EveryFailureIsOneClearMessage) {
-  TempFolder folder;
+  TraceFolder folder;
   folder.write("same/a.json", trace_of_rank(3));
   folder.write("same/b.json", trace_of_rank(3));
   folder.write("none/config.json", "{}");
@@ -110,7 +110,7 @@ TEST(TraceSet, EveryFailureIsOneClearMessage) {
 }
 
 TEST(TraceSet, OneUnreadableFileLosesNothingElse) {
-  TempFolder folder;
+  TraceFolder folder;
   folder.write("rank0.json", kTrace);
   folder.write("rank1.json", "");
   auto set = read_traces({folder.path("")}, {});
@@ -121,7 +121,7 @@ TEST(TraceSet, OneUnreadableFileLosesNothingElse) {
 }
 
 TEST(TraceSet, AFileNamedTwiceIsReadOnce) {
-  TempFolder folder;
+  TraceFolder folder;
   std::string path = folder.write("rank0.json", kTrace);
   auto set = read_traces({path, path, folder.path("")}, {});
   ASSERT_TRUE(set) << set.error().message;

@@ -95,7 +95,7 @@ void expect_nested(const std::string& track, std::vector<Slice> slices) {
 
 TEST(WrittenTraces, ChromeFilesNestAndComeBackTheSame) {
   SKIP_WITHOUT_DATA(data_path("traces"));
-  const TempFolder folder;
+  const TraceFolder folder;
   size_t seen = 0;
   for (const std::string& file : small_trace_files()) {
     SCOPED_TRACE(file);
@@ -122,7 +122,7 @@ TEST(WrittenTraces, ChromeFilesNestAndComeBackTheSame) {
 
 TEST(WrittenTraces, PerfettoFilesKeepToThePublicDefinitionsAndHoldEveryRow) {
   SKIP_WITHOUT_DATA(data_path("traces"));
-  const TempFolder folder;
+  const TraceFolder folder;
   for (const std::string& file : small_trace_files()) {
     SCOPED_TRACE(file);
     const Result<EventTable> table = read_trace(file, {});

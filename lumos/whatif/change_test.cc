@@ -4,8 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/graph/test_job.h"
 #include "lumos/sim/simulate.h"
 #include "lumos/sim/test_graph.h"
@@ -174,15 +174,16 @@ TEST(Change, GroupsWhoseListIsCutCrossNodesWhenTheyHaveMoreMembersThanOne) {
 }
 
 TEST(Change, AFileSaysTheSameAsTheOptions) {
-  const std::string path = ::testing::TempDir() + "/changes.toml";
-  std::ofstream(path) << "scale = 'host=0.5'\nremove = ['kernel:gemm', 'op:x']\nno_launch_overhead = true\n";
+  const TempFolder folder;
+  const std::string path =
+      folder.write("changes.toml", "scale = 'host=0.5'\nremove = ['kernel:gemm', 'op:x']\nno_launch_overhead = true\n");
   ChangeList list;
   ASSERT_TRUE(read_changes(path, list).has_value());
   ASSERT_EQ(list.scales.size(), 1u);
   ASSERT_EQ(list.changes.size(), 3u);
   EXPECT_EQ(list.changes[0].text, "--remove kernel:gemm");
   EXPECT_EQ(list.changes[2].kind, ChangeKind::kNoLaunchOverhead);
-  std::ofstream(path) << "remove = 3\n";
+  folder.write("changes.toml", "remove = 3\n");
   EXPECT_FALSE(read_changes(path, list).has_value());
 }
 

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 
+#include "lumos/base/test_folder.h"
 #include "lumos/sim/test_graph.h"
 #include "lumos/whatif/change.h"
 #include "lumos/whatif/test_traces.h"
@@ -57,8 +57,9 @@ TEST(OtherCluster, TwiceTheMachineIsFasterForEveryKernel) {
 }
 
 TEST(KernelTimes, MeasuredTimesWinOverOtherChangesAndTheLastRowOverEarlierOnes) {
-  const std::string path = ::testing::TempDir() + "/kernels.csv";
-  std::ofstream(path) << "kernel,op,time_us\n.*gemm.*,,9\n.*gemm.*,aten::mm,0.25\nnone,,1\n";
+  const TempFolder folder;
+  const std::string path =
+      folder.write("kernels.csv", "kernel,op,time_us\n.*gemm.*,,9\n.*gemm.*,aten::mm,0.25\nnone,,1\n");
   ChangeList list;
   list.changes.push_back(*parse_change("kernel-times", path));
   list.scales.push_back(*parse_scale("kernel:.*gemm.*=7"));
@@ -71,10 +72,11 @@ TEST(KernelTimes, MeasuredTimesWinOverOtherChangesAndTheLastRowOverEarlierOnes) 
 }
 
 TEST(KernelTimes, WrongFilesAreExplainedByLine) {
-  const std::string path = ::testing::TempDir() + "/wrong.csv";
+  const TempFolder folder;
+  const std::string path = folder.path("wrong.csv");
   for (const char* text : {"kernel\na\n", "kernel,time_us,speed\na,1,2\n", "kernel,time_us\na,-1\n",
                            "kernel,time_us\n(,1\n", "kernel,time_us\na,fast\n"}) {
-    std::ofstream(path) << text;
+    folder.write("wrong.csv", text);
     const auto times = read_kernel_times(path);
     ASSERT_FALSE(times.has_value()) << text;
     EXPECT_EQ(times.error().kind, ErrorKind::kUsage);
@@ -85,13 +87,13 @@ TEST(KernelTimes, WrongFilesAreExplainedByLine) {
 TEST(KernelTimes, AGridTellsKernelsOfOneNameApart) {
   const std::string trace = "traces/h100/bert-small.json.gz";
   SKIP_WITHOUT_DATA(data_path(trace));
-  const std::string path = ::testing::TempDir() + "/grid.csv";
+  const TempFolder folder;
   const LinkedJob job = real_job(trace);
-  std::ofstream(path) << "kernel,grid,time_us\n.*,564x1x1,3\n";
+  const std::string path = folder.write("grid.csv", "kernel,grid,time_us\n.*,564x1x1,3\n");
   const Retiming times = with_kernel_times(job, *read_kernel_times(path));
   const auto touched = std::count(times.touched.begin(), times.touched.end(), true);
   EXPECT_GT(touched, 0);
-  std::ofstream(path) << "kernel,time_us\n.*,3\n";
+  folder.write("grid.csv", "kernel,time_us\n.*,3\n");
   const Retiming all = with_kernel_times(job, *read_kernel_times(path));
   EXPECT_LT(touched, std::count(all.touched.begin(), all.touched.end(), true));
 }
