@@ -190,5 +190,16 @@ TEST_F(WrongInput, PredictionsWhosePartsAreNotTheStepAreRefused) {
   }
 }
 
+// A damaged last line beside whole ones is left out; where it is all there is, there is nothing to join.
+TEST_F(WrongInput, PartsWithoutAWholeResultAreNotJoined) {
+  const std::string damaged = write("damaged.jsonl", "{\"id\":\"00");
+  const std::string other = write("other.jsonl", "{\"id\":");
+  const std::string empty = write("empty.jsonl", "");
+  expect({"merge", damaged}, kUnreadable, {damaged, "damaged"});
+  expect({"merge", damaged, other}, kUnreadable, {damaged, "damaged"});
+  expect({"merge", empty, damaged}, kUnreadable, {damaged, "damaged"});
+  EXPECT_EQ(run_command({"merge", empty}).exit, 0);
+}
+
 }  // namespace
 }  // namespace lumos
