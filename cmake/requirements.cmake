@@ -38,8 +38,8 @@ lumos_require(PKG_CONFIG_FOUND "pkg-config (pkg-config)")
 if(PKG_CONFIG_FOUND)
   pkg_check_modules(ISAL QUIET IMPORTED_TARGET libisal)
   pkg_check_modules(ZSTD QUIET IMPORTED_TARGET libzstd)  # only traces compressed with it need it
-  lumos_require(ISAL_FOUND "ISA-L (libisal-dev)")
 endif()
+lumos_require(ISAL_FOUND "ISA-L (libisal-dev)")
 lumos_require_header(tsl/robin_map.h "robin-map (robin-map-dev)")
 lumos_require_header(tl/expected.hpp "tl-expected (libexpected-dev)")
 lumos_require_header(toml++/toml.h "toml++ 3 (libtomlplusplus-dev)")
@@ -64,6 +64,6 @@ endif()
 if(missing)
   message(FATAL_ERROR "Lumos cannot be built here yet. Missing:${missing}\n"
     "  On Debian 12, Ubuntu 24.04 and newer 'scripts/install-deps ${installs}', as root, installs all packages.\n"
-    "  Elsewhere install them by hand, or where they are not in the standard folders name\n"
-    "  those with CMAKE_FLAGS=-DCMAKE_PREFIX_PATH=..., and repeat the command.")
+    "  Elsewhere install them by hand or build in a container of debian:12. What is not in the standard\n"
+    "  folders is found with CMAKE_FLAGS=-DCMAKE_PREFIX_PATH=... Then repeat the command.")
 endif()
