@@ -27,7 +27,9 @@ class TempFolder {
   TempFolder& operator=(const TempFolder&) = delete;
 
   /// A name in the folder; "" is the folder itself.
-  std::string path(const std::string& name) const { return name.empty() ? folder_.string() : (folder_ / name).string(); }
+  std::string path(const std::string& name) const {
+    return name.empty() ? folder_.string() : (folder_ / name).string();
+  }
   /// Writes a file, with its folders. Returns its path.
   std::string write(const std::string& name, std::string_view content) const {
     std::filesystem::create_directories((folder_ / name).parent_path());

@@ -1,6 +1,7 @@
 #include "lumos/program/meetings.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -39,8 +40,10 @@ class MeetingPlanner {
   void collect_samples() {
     for (size_t r = 0; r < recovery_.transfers.size(); ++r) {
       const std::vector<int64_t> tensors = tensors_per_row(r);
-      for (const Transfer& transfer : recovery_.transfers[r].transfers)
-        if (!transfer.added) samples_[transfer.scope].push_back(transfer.transfer_ns / tensors[transfer.row]);
+      for (const Transfer& transfer : recovery_.transfers[r].transfers) {
+        if (transfer.scope == CommScope::kPipeline && !transfer.added)
+          messages_[transfer.between_nodes].push_back(transfer.transfer_ns / tensors[transfer.row]);
+      }
     }
   }
 
@@ -75,7 +78,7 @@ class MeetingPlanner {
       const Transfer& transfer = transfers.transfers[index];
       if (transfer.scope == CommScope::kPipeline) {
         if (action) {
-          add_exchange(stage, *action, transfer, row);
+          add_exchange(*action, transfer, row);
         } else {
           plan_.meeting_of.push_back({row, kDropped});
         }
@@ -104,20 +107,18 @@ class MeetingPlanner {
   uint32_t group_meeting(const Transfer& transfer, uint32_t ordinal) {
     auto [found, fresh] =
         group_meetings_.try_emplace({transfer.scope, ordinal}, static_cast<uint32_t>(plan_.meeting_ns.size()));
-    if (fresh)
-      plan_.meeting_ns.push_back(changed_ns(transfer, 0, recovery_.job.pipeline_model_parallel_size - 1, 0,
-                                            target_.pipeline_model_parallel_size - 1));
+    if (fresh) plan_.meeting_ns.push_back(collective_ns(transfer));
     return found->second;
   }
 
   /// The two kernels that carry a tensor meet; the first of them to be planned opens the meeting. What one kernel opens
   /// takes equally long, as the measured exchanges that the time is drawn from are of several tensors too.
-  void add_exchange(size_t stage, const Action& action, const Transfer& transfer, uint32_t row) {
-    const int64_t time_ns = exchange_ns(static_cast<int64_t>(stage), action, transfer);
+  void add_exchange(const Action& action, const Transfer& transfer, uint32_t row) {
+    const uint64_t drawn = draw_.next();
     const auto add = [&](const Tensor& tensor, bool sends) {
       const auto [found, fresh] = tensor_meetings_.try_emplace(
           {tensor.microbatch, tensor.virtual_stage, tensor.backward}, static_cast<uint32_t>(plan_.meeting_ns.size()));
-      if (fresh) plan_.meeting_ns.push_back(time_ns);
+      if (fresh) plan_.meeting_ns.push_back(message_ns(transfer, span_of_border(target_, tensor.virtual_stage), drawn));
       plan_.meeting_of.push_back({row, found->second, sends, !sends});
     };
     // Where sends and receives are kernels of their own, the trace says which is which.
@@ -130,37 +131,33 @@ class MeetingPlanner {
     }
   }
 
-  /// Of one tensor.
-  int64_t exchange_ns(int64_t stage, const Action& action, const Transfer& transfer) {
-    const int64_t base_last = recovery_.job.pipeline_model_parallel_size - 1;
-    return changed_ns(transfer, 0, std::min<int64_t>(1, base_last), stage, peer_of(stage, action));
+  /// Of one tensor: a measured message over such a border, changed as the model says for the new bytes, and for the
+  /// border where the trace has none like it. `drawn` chooses which.
+  int64_t message_ns(const Transfer& like, GroupSpan border, uint64_t drawn) const {
+    const double bytes = expected_bytes(target_, like.scope, like.kind);
+    const double new_us = transfer_us(network_, like.kind, bytes, border);
+    if (like.added) return static_cast<int64_t>(1e3 * new_us);
+    const bool crosses = border.crosses_nodes();
+    const bool between_nodes = messages_[crosses].empty() ? !crosses : crosses;
+    const std::vector<int64_t>& samples = messages_[between_nodes];
+    const double old_us = transfer_us(network_, like.kind, expected_bytes(recovery_.job, like.scope, like.kind),
+                                      {2, between_nodes ? 1 : 2});
+    return scaled(samples[drawn % samples.size()], old_us, new_us);
   }
 
-  int64_t peer_of(int64_t stage, const Action& action) const {
-    const Tensor& tensor = action.sends.empty() ? action.receives.front() : action.sends.front();
-    const auto stages = static_cast<int64_t>(plan_.ranks.size());
-    const int64_t producer = tensor.virtual_stage % stages;
-    return producer == stage ? (producer + 1) % stages : producer;
+  /// Of a collective that spans stages.
+  int64_t collective_ns(const Transfer& like) const {
+    const auto span = [&](const Job& job) { return span_of(job, like.scope, 0, job.pipeline_model_parallel_size - 1); };
+    const double base_bytes = expected_bytes(recovery_.job, like.scope, like.kind);
+    const double bytes = expected_bytes(target_, like.scope, like.kind);
+    if (like.added) return static_cast<int64_t>(1e3 * transfer_us(network_, like.kind, bytes, span(target_)));
+    const double old_bytes = like.bytes > 0 ? static_cast<double>(like.bytes) : base_bytes;
+    return scaled(like.transfer_ns, transfer_us(network_, like.kind, old_bytes, span(recovery_.job)),
+                  transfer_us(network_, like.kind, old_bytes * bytes / base_bytes, span(target_)));
   }
 
-  /// A measured transfer of the same kind, changed as the model says for the new bytes and places.
-  int64_t changed_ns(const Transfer& like, int64_t old_stage, int64_t old_peer, int64_t new_stage, int64_t new_peer) {
-    if (like.added) {
-      const double bytes = expected_bytes(target_, like.scope, like.kind);
-      const GroupSpan span = span_of(target_, like.scope, new_stage, new_peer);
-      return static_cast<int64_t>(1e3 * transfer_us(network_, like.kind, bytes, span));
-    }
-    const std::vector<int64_t>& samples = samples_.at(like.scope);
-    const int64_t measured = like.scope == CommScope::kPipeline ? draw_.pick(samples) : like.transfer_ns;
-    const double old_bytes = like.bytes > 0 && like.scope != CommScope::kPipeline
-                                 ? static_cast<double>(like.bytes)
-                                 : expected_bytes(recovery_.job, like.scope, like.kind);
-    const double new_bytes = old_bytes * expected_bytes(target_, like.scope, like.kind) /
-                             expected_bytes(recovery_.job, like.scope, like.kind);
-    const double before =
-        transfer_us(network_, like.kind, old_bytes, span_of(recovery_.job, like.scope, old_stage, old_peer));
-    const double after = transfer_us(network_, like.kind, new_bytes, span_of(target_, like.scope, new_stage, new_peer));
-    return before > 0 ? static_cast<int64_t>(static_cast<double>(measured) * after / before) : measured;
+  static int64_t scaled(int64_t measured_ns, double old_us, double new_us) {
+    return old_us > 0 ? static_cast<int64_t>(static_cast<double>(measured_ns) * new_us / old_us) : measured_ns;
   }
 
   const Recovery& recovery_;
@@ -168,7 +165,7 @@ class MeetingPlanner {
   const Network& network_;
   Draw draw_;
   LowerPlan& plan_;
-  std::map<CommScope, std::vector<int64_t>> samples_;
+  std::array<std::vector<int64_t>, 2> messages_;  ///< measured times of one tensor: within a node, between nodes
   std::map<std::tuple<int16_t, int16_t, bool>, uint32_t> tensor_meetings_;
   std::map<std::pair<CommScope, uint32_t>, uint32_t> group_meetings_;
 };

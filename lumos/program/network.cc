@@ -263,7 +263,7 @@ void bound_transfers(const Network& network, const Program& program, const Job& 
 
 Network fit_network(const Program& program, const std::vector<RankTransfers>& transfers, const Job& job,
                     const Network& defaults) {
-  std::map<std::tuple<CommScope, CommKind, int64_t, int64_t, bool>, std::vector<double>> samples;
+  std::map<std::tuple<CommScope, CommKind, int64_t, int64_t, bool, bool>, std::vector<double>> samples;
   for (size_t r = 0; r < transfers.size(); ++r) {
     const int64_t stage = place_of(job, program.ranks[r].rank).stage;
     for (const Transfer& transfer : transfers[r].transfers) {
@@ -273,15 +273,15 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
       // A collective over everything is mostly waiting; unless all of its members are traced it tells nothing.
       if (transfer.scope == CommScope::kModel && static_cast<int64_t>(transfers.size()) < job.world_size) continue;
       const bool staged = transfer.scope == CommScope::kPipeline;
-      samples[{transfer.scope, transfer.kind, bytes, staged ? stage : 0, transfer.matched}].push_back(
-          static_cast<double>(transfer.transfer_ns) / 1e3);
+      samples[{transfer.scope, transfer.kind, bytes, staged ? stage : 0, transfer.between_nodes, transfer.matched}]
+          .push_back(static_cast<double>(transfer.transfer_ns) / 1e3);
     }
   }
   std::vector<Observation> inside, between;
   for (auto& [key, times] : samples) {
-    auto [scope, kind, bytes, stage, matched] = key;
-    const int64_t peer = stage + 1 < job.pipeline_model_parallel_size ? stage + 1 : stage - 1;
-    const GroupSpan span = span_of(job, scope, stage, peer);
+    auto [scope, kind, bytes, stage, between_nodes, matched] = key;
+    const GroupSpan span =
+        scope == CommScope::kPipeline ? GroupSpan{2, between_nodes ? 1 : 2} : span_of(job, scope, stage, stage);
     if (span.members <= 1) continue;
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
     (span.crosses_nodes() ? between : inside)

@@ -16,6 +16,8 @@ struct OperatorNames {
   std::string_view backward;  ///< its autograd node
   std::string_view forward_kernel;
   std::string_view backward_kernel;
+  std::string_view forward_launcher = "";  ///< the operator within that launches the kernel; "": it does so itself
+  std::string_view backward_launcher = "";
 };
 
 /// The names of `role`; those of any element-wise function where the table does not know it.

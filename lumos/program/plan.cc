@@ -375,7 +375,7 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   if (!first || !last)
     return fail(ErrorKind::kFailed, "no trace of the {} pipeline stage: a prediction needs one rank of each end",
                 first ? "last" : "first");
-  recovery.transfers = find_transfers(recovery.program, job);
+  recovery.transfers = find_transfers(recovery.program, recovery.catalogs, job);
   recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
   bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
   find_host_lags(recovery.program, recovery.transfers);

@@ -59,4 +59,9 @@ GroupSpan span_of_stages(const Job& job, int64_t stage, int64_t other) {
   return {2, same_node ? 2 : 1};
 }
 
+GroupSpan span_of_border(const Job& job, int64_t virtual_stage) {
+  const int64_t stages = job.pipeline_model_parallel_size;
+  return span_of_stages(job, virtual_stage % stages, (virtual_stage + 1) % stages);
+}
+
 }  // namespace lumos

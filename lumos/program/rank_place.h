@@ -35,4 +35,7 @@ GroupSpan span_along(const Job& job, Axis axis);
 /// Stages `stage` and `other` of one pipeline.
 GroupSpan span_of_stages(const Job& job, int64_t stage, int64_t other);
 
+/// The stage that holds `virtual_stage` and the one that holds the next: after the last one comes the first again.
+GroupSpan span_of_border(const Job& job, int64_t virtual_stage);
+
 }  // namespace lumos

@@ -90,7 +90,8 @@ uint32_t RankRecorder::launch(Place thread, Place stream, const GpuWorkItem& ite
   const int64_t start_ns = std::max(clock(stream) + kStreamGapNs, issued_ns + kLaunchLatencyNs);
   if (!item.annotation.empty()) {
     const uint32_t row = add_row(EventKind::kGpuAnnotation, item.annotation, stream, start_ns, item.duration_ns);
-    table_.external_id[row] = table_.external_id[call_row];
+    const std::vector<uint32_t>& open = open_[static_cast<size_t>(thread)];
+    if (!open.empty()) table_.external_id[row] = table_.external_id[open.back()];
   }
   const uint32_t row = add_row(item.kind, item.name, stream, start_ns, item.duration_ns);
   table_.correlation[row] = table_.correlation[call_row];
@@ -198,7 +199,10 @@ uint32_t RankRecorder::call(Place thread, std::string_view name, int64_t duratio
   const uint32_t row = add_row(EventKind::kRuntime, name, thread, clock(thread), duration_ns);
   table_.correlation[row] = next_correlation_++;
   const std::vector<uint32_t>& open = open_[static_cast<size_t>(thread)];
-  if (!open.empty()) table_.external_id[row] = table_.external_id[open.back()];
+  // Kernels belong to operators; an annotation around the call is none.
+  const auto op =
+      std::find_if(open.rbegin(), open.rend(), [&](uint32_t o) { return table_.kind[o] == EventKind::kCpuOp; });
+  if (op != open.rend()) table_.external_id[row] = table_.external_id[*op];
   add_task(TaskKind::kCall, thread, row, duration_ns);
   add_thread_edges(thread);
   clock(thread) += duration_ns;

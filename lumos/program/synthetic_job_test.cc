@@ -377,6 +377,34 @@ TEST(SyntheticJob, JitterFollowsItsSeedAndMakesRanksWait) {
   EXPECT_LT(mean_step_ms(tables_of(job, cluster, options)), mean_step_ms(first));
 }
 
+/// What people see who ask a viewer which operator launched a kernel.
+TEST(SyntheticJob, KernelsBelongToTheOperatorsThatLaunchSuchKernels) {
+  const Job job = small_job({{"tensor_model_parallel_size", "2"}, {"data_parallel_size", "2"}});
+  SyntheticOptions options;
+  options.ranks = {0};
+  const EventTable table = tables_of(job, test_cluster(), options)[0];
+  std::unordered_map<int64_t, std::string> operators;
+  for (size_t row = 0; row < table.size(); ++row)
+    if (table.kind[row] == EventKind::kCpuOp) operators[table.external_id[row]] = table.name_of(row);
+  size_t kernels = 0;
+  for (size_t row = 0; row < table.size(); ++row) {
+    if (table.kind[row] != EventKind::kKernel) continue;
+    const std::string name(table.name_of(row));
+    const std::string op = operators[table.external_id[row]];
+    SCOPED_TRACE(name + " from " + op);
+    EXPECT_FALSE(op.empty());
+    for (const char* allocates : {"empty", "view", "detach"}) EXPECT_EQ(op.find(allocates), std::string::npos);
+    for (const auto& [kind, wanted] : {std::pair{"nccl", "record_param_comms"}, std::pair{"_gemm_", "aten::mm"},
+                                       std::pair{"flash_fwd", "flash_attn::_flash_attn_forward"}}) {
+      if (name.find(kind) != std::string::npos) {
+        EXPECT_EQ(op, wanted);
+      }
+    }
+    ++kernels;
+  }
+  EXPECT_GT(kernels, 100u);
+}
+
 TEST(SyntheticJob, RefusesWhatItHasNoKernelsFor) {
   SyntheticOptions options;
   options.ranks = {7};

@@ -169,6 +169,33 @@ RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
   return out;
 }
 
+/// Messages within a node and between nodes take different times: a stage may have one of each.
+void mark_messages_between_nodes(const RankProgram& rank, const RankCatalog& catalog, const Job& job,
+                                 RankTransfers& out) {
+  const int64_t stages = job.pipeline_model_parallel_size, stage = place_of(job, rank.rank).stage;
+  const int64_t usual_border = stage + 1 < stages ? stage : stage - 1;
+  for (Transfer& transfer : out.transfers) {
+    if (transfer.scope == CommScope::kPipeline && stages > 1)
+      transfer.between_nodes = span_of_border(job, usual_border).crosses_nodes();
+  }
+  for (const StepBlocks& step : catalog.steps) {
+    for (const ExchangeBlock& exchange : step.exchanges) {
+      if (exchange.sends.empty() && exchange.receives.empty()) continue;
+      bool between_nodes = false;
+      for (const auto* tensors : {&exchange.sends, &exchange.receives}) {
+        for (const Tensor& tensor : *tensors)
+          between_nodes |= span_of_border(job, tensor.virtual_stage).crosses_nodes();
+      }
+      const Block& block = rank.blocks[exchange.block];
+      for (uint32_t l = block.launch_begin; l < block.launch_end; ++l) {
+        const uint32_t row = rank.recovered.list.launches[l].gpu_row;
+        const uint32_t index = row == kNoIndex ? kNoIndex : out.of_row[row];
+        if (index != kNoIndex) out.transfers[index].between_nodes = between_nodes;
+      }
+    }
+  }
+}
+
 /// One collective as its members see it: who, and which one in order.
 using Meeting = std::tuple<CommScope, int64_t, int64_t, int64_t, int16_t, uint32_t>;
 
@@ -195,14 +222,16 @@ Meeting meeting_of(const Job& job, int32_t rank, const Transfer& transfer, int16
 
 void split_durations(const Program& program, const Job& job, std::vector<RankTransfers>& all) {
   std::map<Meeting, std::vector<std::pair<size_t, uint32_t>>> meetings;
-  std::map<std::tuple<CommScope, CommKind, int64_t>, std::vector<int64_t>> equal;
+  using Equal = std::tuple<CommScope, CommKind, int64_t, bool>;
+  const auto equal_to = [](const Transfer& t) { return Equal{t.scope, t.kind, t.bytes, t.between_nodes}; };
+  std::map<Equal, std::vector<int64_t>> equal;
   for (size_t r = 0; r < all.size(); ++r) {
     const RankProgram& rank = program.ranks[r];
     std::map<std::pair<int64_t, int16_t>, uint32_t> ordinals;
     for (uint32_t i = 0; i < all[r].transfers.size(); ++i) {
       Transfer& transfer = all[r].transfers[i];
       transfer.transfer_ns = rank.table->dur_ns[transfer.row];
-      equal[{transfer.scope, transfer.kind, transfer.bytes}].push_back(transfer.transfer_ns);
+      equal[equal_to(transfer)].push_back(transfer.transfer_ns);
       const uint32_t launch = rank.recovered.list.launch_of_row[transfer.row];
       const int16_t step = rank.recovered.labels[launch].step;
       if (transfer.scope == CommScope::kPipeline || step < 0) continue;
@@ -230,7 +259,7 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
     for (uint32_t i = 0; i < all[r].transfers.size(); ++i) {
       Transfer& transfer = all[r].transfers[i];
       if (transfer.matched) continue;
-      const auto& durations = equal[{transfer.scope, transfer.kind, transfer.bytes}];
+      const auto& durations = equal[equal_to(transfer)];
       const int64_t low = durations[static_cast<size_t>(kAloneQuantile * static_cast<double>(durations.size() - 1))];
       transfer.wait_ns = std::max<int64_t>(0, transfer.transfer_ns - low);
       transfer.transfer_ns -= transfer.wait_ns;
@@ -240,9 +269,13 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
 
 }  // namespace
 
-std::vector<RankTransfers> find_transfers(const Program& program, const Job& job) {
+std::vector<RankTransfers> find_transfers(const Program& program, const std::vector<RankCatalog>& catalogs,
+                                          const Job& job) {
   std::vector<RankTransfers> all;
-  for (const RankProgram& rank : program.ranks) all.push_back(list_transfers(rank, job));
+  for (size_t r = 0; r < program.ranks.size(); ++r) {
+    all.push_back(list_transfers(program.ranks[r], job));
+    mark_messages_between_nodes(program.ranks[r], catalogs[r], job, all.back());
+  }
   split_durations(program, job, all);
   return all;
 }

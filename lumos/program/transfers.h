@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lumos/model/job.h"
+#include "lumos/program/catalog.h"
 #include "lumos/program/program.h"
 #include "lumos/program/rank_place.h"
 
@@ -31,8 +32,9 @@ struct Transfer {
   uint32_t meeting = kNoIndex;  ///< of a matched one: the same number for all of its members
   bool sends = false;           ///< of point-to-point kernels, where the trace tells
   bool receives = false;
-  bool added = false;  ///< not traced: a changed job has it, and only the network model tells how long it takes
-  int64_t bytes = -1;  ///< by NCCL's definition of size; -1: the trace does not tell
+  bool between_nodes = false;  ///< of point-to-point kernels: some peer is on another node
+  bool added = false;          ///< not traced: a changed job has it, and only the network model tells how long it takes
+  int64_t bytes = -1;          ///< by NCCL's definition of size; -1: the trace does not tell
   int64_t transfer_ns = 0;
   int64_t wait_ns = 0;       ///< duration less transfer; less host_wait_ns once program/host_lags has told that apart
   int64_t host_wait_ns = 0;  ///< waiting that began before the host of the last member had launched
@@ -44,7 +46,9 @@ struct RankTransfers {
 };
 
 /// Per rank of the program. The transfer of a collective is the shortest duration among its traced members, for whoever
-/// arrives last does not wait; where only one member is traced, a low quantile of equal collectives.
-std::vector<RankTransfers> find_transfers(const Program& program, const Job& job);
+/// arrives last does not wait; where only one member is traced, a low quantile of equal collectives. `catalogs`, one
+/// per rank, tell what point-to-point kernels carry.
+std::vector<RankTransfers> find_transfers(const Program& program, const std::vector<RankCatalog>& catalogs,
+                                          const Job& job);
 
 }  // namespace lumos

@@ -236,14 +236,16 @@ void WorkWriter::kernels(Place thread, const KernelWork& work, double more_us, b
   item.detail = detail_of(work);
   OpDetail dims;
   dims.input_dims = recorder_.intern(dims_text(work));
+  const std::string_view launcher = gemm       ? (gemm->batch > 1 ? "aten::bmm" : "aten::mm")
+                                    : backward ? names.backward_launcher
+                                               : names.forward_launcher;
   for (int64_t k = 0; k < work.kernels; ++k) {
     recorder_.work(thread, 3 * part_ns_);
-    recorder_.open(thread, EventKind::kCpuOp, gemm ? (gemm->batch > 1 ? "aten::bmm" : "aten::mm") : "aten::empty_like",
-                   dims);
+    if (!launcher.empty()) recorder_.open(thread, EventKind::kCpuOp, launcher, dims);
     recorder_.work(thread, 2 * part_ns_);
     recorder_.launch(thread, Place::kCompute, item, {"cudaLaunchKernel", launch_call_ns_});
     recorder_.work(thread, part_ns_);
-    recorder_.close(thread);
+    if (!launcher.empty()) recorder_.close(thread);
     recorder_.work(thread, 4 * part_ns_ - launch_call_ns_);
   }
 }
