@@ -20,11 +20,15 @@ macro(lumos_require_header header what)
   endif()
 endmacro()
 
+set(LUMOS_OLDEST_GNU 12 CACHE STRING "The oldest g++ that builds Lumos")
+set(LUMOS_OLDEST_CLANG 14 CACHE STRING "The oldest clang that builds Lumos")
+mark_as_advanced(LUMOS_OLDEST_GNU LUMOS_OLDEST_CLANG)
 set(compiler "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
-if(compiler MATCHES "^GNU " AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12 OR
-   compiler MATCHES "^Clang " AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
-  string(APPEND missing "\n    g++ 12 or clang 14, or newer: ${CMAKE_CXX_COMPILER} is ${compiler}."
-                        "\n      With another one: rm -rf ${CMAKE_BINARY_DIR}; CXX=g++-12 make build")
+if(compiler MATCHES "^GNU " AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS LUMOS_OLDEST_GNU OR
+   compiler MATCHES "^Clang " AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS LUMOS_OLDEST_CLANG)
+  string(APPEND missing
+    "\n    g++ ${LUMOS_OLDEST_GNU} or clang ${LUMOS_OLDEST_CLANG}, or newer: ${CMAKE_CXX_COMPILER} is ${compiler}."
+    "\n      With another one: rm -rf ${CMAKE_BINARY_DIR}; CXX=g++-${LUMOS_OLDEST_GNU} make build")
 endif()
 
 find_package(Threads QUIET)
