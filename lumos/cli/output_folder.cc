@@ -1,6 +1,10 @@
 #include "lumos/cli/output_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -26,7 +30,29 @@ std::vector<std::string> traces_in(const std::string& folder) {
   return names;
 }
 
+Status check_output_file(const std::string& path) {
+  if (path.empty() || path == "-") return {};
+  std::error_code error;
+  const auto cannot = [&](int reason) {
+    return fail(ErrorKind::kFailed, "{}: cannot write: {}", path, std::strerror(reason));
+  };
+  if (fs::is_directory(path, error)) return cannot(EISDIR);
+  if (is_special_file(path)) return {};
+  const std::string folder = fs::path(path).parent_path().string();
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) return cannot(errno);
+  return {};
+}
+
 }  // namespace
+
+Status check_output_files(const Command& command) {
+  for (const Option& option : command.options) {
+    const bool writes = option.name == "--out" || option.name == "--overlay";
+    const auto* path = std::get_if<std::string*>(&option.target);
+    if (writes && path != nullptr && option.value_name.starts_with("FILE")) TRY_STATUS(check_output_file(**path));
+  }
+  return {};
+}
 
 Result<std::vector<std::string>> prepare_trace_folder(const std::string& folder, const std::vector<std::string>& files,
                                                       const FolderMark& mark, bool force) {

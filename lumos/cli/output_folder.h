@@ -1,10 +1,12 @@
-// A folder that a command fills with traces: one job to a folder, for whoever reads it takes all traces in it for one.
+// Where commands write: a folder filled with traces (one job to a folder, for whoever reads it takes all traces in it
+// for one), and single files.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "lumos/base/result.h"
+#include "lumos/cli/command.h"
 
 namespace lumos {
 
@@ -20,5 +22,9 @@ struct FolderMark {
 /// cannot be made.
 Result<std::vector<std::string>> prepare_trace_folder(const std::string& folder, const std::vector<std::string>& files,
                                                       const FolderMark& mark, bool force);
+
+/// Whether a file can be written where `command` was told to, by its options that name one: long work should not come
+/// before that is known. Errors: kFailed with the system's reason.
+Status check_output_files(const Command& command);
 
 }  // namespace lumos
