@@ -55,8 +55,10 @@ Inspection inspect_rank(EventTable table) {
 }
 
 std::string look_inside(const ExecGraph& graph, const InspectArguments& arguments) {
-  if (arguments.dependencies) return arguments.json ? dependencies_json(graph) + "\n" : dependencies_text(graph);
-  return arguments.json ? unexplained_json(graph, kUnexplainedJson) + "\n" : unexplained_text(graph, kUnexplainedText);
+  if (arguments.dependencies)
+    return arguments.json ? dependencies_json(graph) + "\n" : fold_lines(dependencies_text(graph));
+  return arguments.json ? unexplained_json(graph, kUnexplainedJson) + "\n"
+                        : fold_lines(unexplained_text(graph, kUnexplainedText));
 }
 
 /// The dependencies, or what they leave unexplained, of every rank on its own.

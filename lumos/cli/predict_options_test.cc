@@ -121,6 +121,13 @@ TEST_F(PredictOptionsTest, FoldersAreNoJobs) {
   refuse({"replay", demo_, "--steps", "99"}, {"--steps 99:"});
 }
 
+TEST_F(PredictOptionsTest, ListsOfDependenciesFitEightyColumns) {
+  for (const char* question : {"--unexplained", "--dependencies"}) {
+    std::istringstream lines(run_command({"inspect", demo_, question}).out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(text_width(line), kTextWidth) << line;
+  }
+}
+
 TEST(Help, OfEveryCommandFitsEightyColumns) {
   for (const Command& command : make_commands()) {
     std::istringstream lines(run_command({command.name, "--help"}).out);
