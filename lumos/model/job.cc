@@ -23,18 +23,18 @@ Given given_in(const std::vector<JobSetting>& settings) {
 
 /// Sizes beyond this are slips of the keyboard; products of three of them still fit into 64 bits.
 constexpr int64_t kLargestSize = 1'000'000;
-/// Parameters of a bucket, and a batch, may be larger.
-constexpr int64_t kLargestCount = 1'000'000'000'000;
+/// Parameters of a bucket may be more.
+constexpr int64_t kLargestBucket = 1'000'000'000'000;
 
 struct IntegerRange {
   int64_t least = 1, most = kLargestSize;
 };
 
 IntegerRange range_of(std::string_view name) {
-  if (name == "ddp_bucket_size") return {0, kLargestCount};
+  if (name == "ddp_bucket_size") return {0, kLargestBucket};
   if (name == "make_vocab_size_divisible_by") return {0, kLargestSize};
   if (name == "vocab_size" || name == "seq_length" || name == "max_position_embeddings") return {1, 1'000'000'000};
-  if (name == "global_batch_size") return {1, kLargestCount};
+  if (name == "global_batch_size") return {1, kLargestBatch};
   return {};
 }
 
