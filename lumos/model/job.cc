@@ -229,6 +229,15 @@ Status check_schedule(const Job& job) {
                           job.pipeline_model_parallel_size);
 }
 
+Status check_passes(const Job& job) {
+  if (num_chunks(job) <= kMostPasses / job.num_microbatches) return {};
+  return fail(ErrorKind::kUsage,
+              "pipeline_model_parallel_size {} x virtual_pipeline_model_parallel_size {} x num_microbatches {} are "
+              "more than the {} passes of a step that Lumos walks",
+              job.pipeline_model_parallel_size, job.virtual_pipeline_model_parallel_size, job.num_microbatches,
+              kMostPasses);
+}
+
 Status check_sizes(const Job& job) {
   const int64_t replica = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
   if (job.world_size != replica * job.data_parallel_size) {
@@ -309,6 +318,7 @@ Status check_job(const Job& job) {
   TRY_STATUS(check_ranges(job));
   TRY_STATUS(check_rank_order(job));
   TRY_STATUS(check_sizes(job));
+  TRY_STATUS(check_passes(job));
   TRY_STATUS(check_split(job));
   TRY_STATUS(check_schedule(job));
   TRY_STATUS(check_recompute(job));
