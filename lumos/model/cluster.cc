@@ -99,16 +99,24 @@ bool may_be_zero(const ClusterField& field) {
   return field.name.ends_with("_us") || is_optional(field) || field.name == "gpu.reserved_gib";
 }
 
+/// Of a data sheet's peak or of another rate.
+bool is_fraction(const ClusterField& field) { return field.name.ends_with("_fraction"); }
+
 bool is_allowed(const ClusterField& field, double value) {
+  if (is_fraction(field) && value > 1) return false;
   return std::isfinite(value) && (value > 0 || (value == 0 && may_be_zero(field)));
+}
+
+std::string_view allowed_numbers(const ClusterField& field) {
+  if (is_fraction(field)) return "greater than 0 and at most 1";
+  return may_be_zero(field) ? "0 or more" : "greater than 0";
 }
 
 Status check_cluster(const ValueView& file, Cluster& cluster) {
   for (const ClusterField& field : cluster_fields()) {
     const double value = field.real != nullptr ? field.real(cluster) : static_cast<double>(field.whole(cluster));
     if (!is_allowed(field, value)) {
-      return at_path(file, field.name)
-          .error(fmt::format("{} must be {}", field.name, may_be_zero(field) ? "0 or more" : "positive"));
+      return at_path(file, field.name).error(fmt::format("must be {}, not {}", allowed_numbers(field), value));
     }
   }
   return {};
@@ -145,8 +153,7 @@ Status set_cluster_field(Cluster& cluster, std::string_view name, std::string_vi
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || stop != text.data() + text.size() || !is_allowed(*field, value)) {
-    return fail(ErrorKind::kUsage, "{}: '{}' is not a {}number{}", name, text, may_be_zero(*field) ? "" : "positive ",
-                may_be_zero(*field) ? " of 0 or more" : "");
+    return fail(ErrorKind::kUsage, "{}: '{}' is not a number {}", name, text, allowed_numbers(*field));
   }
   if (field->real != nullptr) {
     field->real(cluster) = value;

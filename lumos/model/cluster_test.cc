@@ -43,6 +43,27 @@ TEST(Cluster, ARateOfZeroIsRefused) {
   EXPECT_NE(cluster.error().message.find("matrix_tflops"), std::string::npos);
 }
 
+TEST(Cluster, NoFractionIsMoreThanTheWhole) {
+  size_t fractions = 0;
+  for (const ClusterField& field : cluster_fields()) {
+    if (!field.name.ends_with("_fraction")) continue;
+    ++fractions;
+    Cluster cluster = test_cluster();
+    EXPECT_TRUE(set_cluster_field(cluster, field.name, "1")) << field.name;
+    for (const char* wrong : {"1.0000001", "72", "0", "-0.5", "inf"}) {
+      const Status status = set_cluster_field(cluster, field.name, wrong);
+      ASSERT_FALSE(status) << field.name << " " << wrong;
+      EXPECT_NE(status.error().message.find("at most 1"), std::string::npos) << status.error().message;
+    }
+    field.real(cluster) = 72;
+    const auto read = parse(cluster_to_toml(cluster));
+    ASSERT_FALSE(read) << field.name;
+    EXPECT_NE(read.error().message.find(field.name), std::string::npos) << read.error().message;
+    EXPECT_NE(read.error().message.find("at most 1"), std::string::npos) << read.error().message;
+  }
+  EXPECT_GE(fractions, 6u);
+}
+
 TEST(Cluster, SettingsChangeOneNumber) {
   Cluster cluster = test_cluster();
   ASSERT_TRUE(set_cluster_field(cluster, "gpu.memory_gib", "40"));
