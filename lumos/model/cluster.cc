@@ -171,14 +171,14 @@ std::string cluster_to_toml(const Cluster& cluster, std::string_view heading) {
     text += fmt::format("# {}\n", heading.substr(begin, end - begin));
     begin = end + 1;
   }
-  text += fmt::format("name = \"{}\"\n", cluster.name);
+  text += fmt::format("name = {}\n", toml_text(cluster.name));
   std::string_view table;
   for (const ClusterField& field : cluster_fields()) {
     const size_t dot = field.name.find('.');
     const std::string_view in = dot == std::string_view::npos ? "" : field.name.substr(0, dot);
     if (in != table) {
       text += fmt::format("\n[{}]\n", in);
-      if (in == "gpu") text += fmt::format("name = \"{}\"\n", cluster.gpu.name);
+      if (in == "gpu") text += fmt::format("name = {}\n", toml_text(cluster.gpu.name));
       table = in;
     }
     const std::string_view key = dot == std::string_view::npos ? field.name : field.name.substr(dot + 1);

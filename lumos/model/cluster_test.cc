@@ -26,6 +26,17 @@ TEST(Cluster, TextReadsBackAsTheSameCluster) {
   EXPECT_EQ(cluster_to_toml(*again), cluster_to_toml(cluster));
 }
 
+TEST(Cluster, NamesOfAnyTextReadBack) {
+  for (const char* name : {"my \"big\" box", "C:\\clusters", "two\nlines = 3", "a # b", "\u00e9\t\x7f", ""}) {
+    Cluster cluster = test_cluster();
+    cluster.name = cluster.gpu.name = name;
+    const auto again = parse(cluster_to_toml(cluster));
+    ASSERT_TRUE(again) << name << ": " << again.error().message;
+    EXPECT_EQ(again->name, name);
+    EXPECT_EQ(again->gpu.name, name);
+  }
+}
+
 TEST(Cluster, AMisspeltConstantIsAnErrorThatNamesIt) {
   std::string text = cluster_to_toml(test_cluster());
   text.replace(text.find("kernel_floor_us"), 15, "kernel_flor_us_");

@@ -116,11 +116,7 @@ std::string job_to_toml(const Job& job) {
   for (const JobField& field : job_fields()) {
     const std::string value = job_field_text(job, field);
     if (value.empty()) continue;
-    if (is_text_field(field)) {
-      text += fmt::format("{} = \"{}\"\n", field.name, value);
-    } else {
-      text += fmt::format("{} = {}\n", field.name, value);
-    }
+    text += fmt::format("{} = {}\n", field.name, is_text_field(field) ? toml_text(value) : value);
   }
   return text;
 }
