@@ -9,23 +9,6 @@
 namespace lumos {
 namespace {
 
-Result<std::string> scalar_text(const ValueView& view) {
-  if (!view.exists()) return std::string("null");
-  const Value& value = *view.value();
-  switch (value.kind()) {
-    case Value::Kind::kBool:
-      return std::string(*value.get<bool>() ? "true" : "false");
-    case Value::Kind::kInt:
-      return fmt::format("{}", *value.get<int64_t>());
-    case Value::Kind::kDouble:
-      return fmt::format("{}", *value.get<double>());
-    case Value::Kind::kString:
-      return *value.get<std::string>();
-    default:
-      return view.error("a job setting is a number, a text or true and false");
-  }
-}
-
 std::string unknown_warning(const std::vector<std::string>& unknown) {
   std::string names;
   for (const std::string& name : unknown) {
@@ -81,12 +64,29 @@ bool is_text_field(const JobField& field) {
 
 }  // namespace
 
+Result<std::string> setting_text(const ValueView& view) {
+  if (!view.exists()) return std::string("null");
+  const Value& value = *view.value();
+  switch (value.kind()) {
+    case Value::Kind::kBool:
+      return std::string(*value.get<bool>() ? "true" : "false");
+    case Value::Kind::kInt:
+      return fmt::format("{}", *value.get<int64_t>());
+    case Value::Kind::kDouble:
+      return fmt::format("{}", *value.get<double>());
+    case Value::Kind::kString:
+      return *value.get<std::string>();
+    default:
+      return view.error("a job setting is a number, a text or true and false");
+  }
+}
+
 Result<std::vector<JobSetting>> settings_from_value(const ValueView& object) {
   std::vector<JobSetting> settings;
   for (const auto& [key, view] : TRY(object.members())) {
     // Only what a job has must be a scalar; files carry notes of other shapes beside it.
     const bool known = find_job_field(key) != nullptr;
-    settings.emplace_back(key, known ? TRY(scalar_text(view)) : std::string("null"));
+    settings.emplace_back(key, known ? TRY(setting_text(view)) : std::string("null"));
   }
   return settings;
 }

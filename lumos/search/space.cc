@@ -6,29 +6,13 @@
 
 #include "lumos/base/suggest.h"
 #include "lumos/model/job_fields.h"
+#include "lumos/model/job_file.h"
 #include "lumos/search/configuration.h"
 
 namespace lumos {
 namespace {
 
 constexpr int64_t kLargestMicroBatch = 16;
-
-Result<std::string> scalar_text(const ValueView& place) {
-  switch (place.value()->kind()) {
-    case Value::Kind::kBool:
-      return std::string(TRY(place.as_bool()) ? "true" : "false");
-    case Value::Kind::kInt:
-      return std::to_string(TRY(place.as_int()));
-    case Value::Kind::kDouble:
-      return fmt::format("{}", TRY(place.as_double()));
-    case Value::Kind::kString:
-      return place.as_string();
-    case Value::Kind::kNull:
-      return std::string("none");  // As in a job file: unset.
-    default:
-      return place.error("expected a value or a list of values");
-  }
-}
 
 Result<SearchAxis> axis_from_value(std::string_view name, const ValueView& place) {
   const JobField* field = find_job_field(name);
@@ -38,13 +22,14 @@ Result<SearchAxis> axis_from_value(std::string_view name, const ValueView& place
   }
   SearchAxis axis{std::string(name), {}};
   if (place.exists() && place.value()->is_array()) {
-    for (const ValueView& item : TRY(place.items())) axis.values.push_back(TRY(scalar_text(item)));
-  } else if (place.exists()) {
-    axis.values.push_back(TRY(scalar_text(place)));
+    for (const ValueView& item : TRY(place.items())) axis.values.push_back(TRY(setting_text(item)));
+  } else {
+    axis.values.push_back(TRY(setting_text(place)));
   }
   if (axis.values.empty()) return place.error("the list of values is empty");
   Job scratch;
   for (std::string& value : axis.values) {
+    if (value == "null") continue;  // As in a job file: unset.
     if (const Status status = set_job_field(scratch, *field, value); !status)
       return place.error(status.error().message);
     value = job_field_text(scratch, *field);  // One spelling: "1.6e1" is 16.
@@ -98,7 +83,7 @@ Result<std::vector<JobSetting>> settings_of(const SearchSpace& space, const std:
   for (size_t i = 0; i < space.axes.size(); ++i) {
     const SearchAxis& axis = space.axes[i];
     settings.emplace_back(axis.name, axis.values[choice[i]]);
-    if (axis.name == "use_distributed_optimizer") distributed = axis.values[choice[i]] != "false";
+    if (axis.name == "use_distributed_optimizer") distributed = axis.values[choice[i]] == "true";
     if (axis.name == "world_size" && space.samples_per_gpu > 0)
       batch = std::to_string(TRY(batch_of(space.samples_per_gpu, axis.values[choice[i]])));
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "lumos/base/json_value.h"
 #include "lumos/base/toml.h"
 #include "lumos/search/configuration.h"
 #include "lumos/search/test_space.h"
@@ -57,6 +58,22 @@ TEST(Space, ANumberHasOneSpelling) {
     const Enumeration found = enumerate_space(complete_space(space, base, cluster, 0).value(), base, cluster).value();
     ASSERT_FALSE(found.jobs.empty());
     for (const Job& job : found.jobs) EXPECT_EQ(job.global_batch_size, 32) << toml;
+  }
+}
+
+TEST(Space, NullMeansUnsetInEveryField) {
+  const Job base = search_test_job();
+  const Cluster cluster = search_test_cluster();
+  for (std::string_view name : job_field_names()) {
+    for (const char* shape : {"null", "[null]"}) {
+      const Value value = parse_json(fmt::format("{{\"{}\": {}}}", name, shape), "space.json").value();
+      const Result<SearchSpace> space = space_from_value(ValueView(value, "space.json"));
+      ASSERT_TRUE(space) << name << ": " << space.error().message;
+      const Result<Job> unset = change_job(base, name, "null");
+      const Result<Enumeration> found = enumerate_space(*space, base, cluster);
+      ASSERT_TRUE(found) << name;
+      EXPECT_EQ(found->jobs.size(), unset ? 1u : 0u) << name << ": " << found->example;
+    }
   }
 }
 
