@@ -8,6 +8,9 @@
 
 namespace lumos {
 
+/// Of the global batch; the number may need more than 64 bits.
+double tokens_per_step(const Job& job);
+
 /// Of one step of the whole job.
 double model_flops(const Job& job);
 double hardware_flops(const Job& job);
