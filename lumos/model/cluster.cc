@@ -30,6 +30,7 @@ const std::vector<ClusterField>& cluster_fields() {
       REAL(gpu.reserved_gib),
       WHOLE(gpu.sm_count),
       REAL(gpu.matrix_tflops),
+      REAL(gpu.fp32_tflops),
       REAL(gpu.memory_gb_per_s),
       CONSTANT(gpu.gemm_peak_fraction),
       CONSTANT(gpu.gemm_unaligned_fraction),
@@ -55,6 +56,13 @@ const std::vector<ClusterField>& cluster_fields() {
 #undef CONSTANT
 #undef WHOLE
   return fields;
+}
+
+double peak_tflops(const Gpu& gpu, int64_t element_bytes) {
+  // The ratio of H100 and A100; V100 and T4 have 8, B200 30.
+  constexpr double kUsualRatio = 16;
+  if (element_bytes < 4) return gpu.matrix_tflops;
+  return gpu.fp32_tflops > 0 ? gpu.fp32_tflops : gpu.matrix_tflops / kUsualRatio;
 }
 
 const ClusterField* find_cluster_field(std::string_view name) {
@@ -91,7 +99,8 @@ Status refuse_unknown(const ValueView& file) {
 }
 
 bool is_optional(const ClusterField& field) {
-  return field.name == "num_nodes" || field.name == "price_per_gpu_hour" || field.name == "host.runs_ahead";
+  return field.name == "num_nodes" || field.name == "price_per_gpu_hour" || field.name == "gpu.fp32_tflops" ||
+         field.name == "host.runs_ahead";
 }
 
 /// Rates and sizes divide; overheads may be nothing.
@@ -183,6 +192,7 @@ std::string cluster_to_toml(const Cluster& cluster, std::string_view heading) {
     }
     const std::string_view key = dot == std::string_view::npos ? field.name : field.name.substr(dot + 1);
     if (field.name == "price_per_gpu_hour" && cluster.price_per_gpu_hour == 0) continue;  // not known
+    if (field.name == "gpu.fp32_tflops" && cluster.gpu.fp32_tflops == 0) continue;        // not known
     if (field.name == "host.runs_ahead" && cluster.host.runs_ahead != 0) continue;        // as usual
     if (field.real != nullptr) {
       text += fmt::format("{} = {}\n", key, field.real(copy));

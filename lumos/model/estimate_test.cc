@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "lumos/model/flops.h"
+#include "lumos/model/job_fields.h"
 #include "lumos/model/test_jobs.h"
 
 namespace lumos {

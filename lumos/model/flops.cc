@@ -59,4 +59,8 @@ double tflops_per_gpu(const Job& job, double step_ms) {
   return step_ms <= 0 ? 0 : model_flops(job) / static_cast<double>(job.world_size) / (step_ms * 1e9);
 }
 
+double mfu_pct(const Job& job, double step_ms, const Gpu& gpu) {
+  return 100 * tflops_per_gpu(job, step_ms) / peak_tflops(gpu, element_bytes(job));
+}
+
 }  // namespace lumos
