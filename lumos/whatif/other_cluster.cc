@@ -59,16 +59,16 @@ class ClusterChange {
  private:
   Result<Gpu> gpu_of(const EventTable& table) const {
     if (from_ != nullptr) return from_->gpu;
-    const std::string device = table.info.devices.empty() ? "" : table.info.devices.front().name;
-    if (std::optional<Gpu> known = known_gpu(device)) {
+    const DeviceProperties device = table.info.devices.empty() ? DeviceProperties{} : table.info.devices.front();
+    if (const std::optional<Gpu> known = known_gpu(device)) {
       // The same model as in the file is the GPU of the file.
       const std::optional<Gpu> target = known_gpu(to_.gpu.name);
       if (target && target->name == known->name) return to_.gpu;
-      if (table.info.devices.front().num_sms > 0) known->sm_count = table.info.devices.front().num_sms;
       return *known;
     }
     return fail(ErrorKind::kUsage, "--cluster: the traced GPU is {}; describe it with --from-cluster FILE",
-                device.empty() ? "not named in the trace" : fmt::format("called '{}', which is not known", device));
+                device.name.empty() ? "not named in the trace"
+                                    : fmt::format("called '{}', which is not known", device.name));
   }
 
   Status change_rank(const RankTasks& rank) {
