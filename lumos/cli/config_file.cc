@@ -57,9 +57,13 @@ std::vector<std::string> config_folders(std::string_view kind) {
 }
 
 Result<std::string> find_config(std::string_view kind, const std::string& word) {
+  return find_config_in(config_folders(kind), kind, word);
+}
+
+Result<std::string> find_config_in(const std::vector<std::string>& folders, std::string_view kind,
+                                   const std::string& word) {
   std::error_code ignored;
   if (fs::is_regular_file(word, ignored)) return word;
-  const std::vector<std::string> folders = config_folders(kind);
   // A name has no folder in it; what has one was meant as a path.
   if (word.find('/') == std::string::npos) {
     for (const std::string& folder : folders) {
@@ -68,6 +72,12 @@ Result<std::string> find_config(std::string_view kind, const std::string& word) 
     }
   }
   const std::string names = known_names(folders);
+  if (names.empty() && word.find('/') == std::string::npos) {
+    return fail(ErrorKind::kUnreadable,
+                "{}: no such file, and the {} that come with Lumos were not found: their folder configs/ is neither "
+                "beside the program nor in share/lumos of its installation; name it with LUMOS_CONFIGS",
+                word, kind);
+  }
   return fail(ErrorKind::kUnreadable, "{}: no such file, and no {} of that name{}", word,
               kind == "clusters" ? "cluster" : "job", names.empty() ? "" : "; there are " + names);
 }

@@ -15,7 +15,11 @@ namespace lumos {
 std::vector<std::string> config_folders(std::string_view kind);
 
 /// The path of `word`: the file itself if there is one, else <folder>/<word>.toml of the first folder that has it.
-/// Errors (kUnreadable) list the names there are.
+/// Errors (kUnreadable) list the names there are, or say where they were looked for.
 Result<std::string> find_config(std::string_view kind, const std::string& word);
+
+/// The same among `folders`, whatever config_folders says.
+Result<std::string> find_config_in(const std::vector<std::string>& folders, std::string_view kind,
+                                   const std::string& word);
 
 }  // namespace lumos

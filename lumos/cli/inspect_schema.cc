@@ -35,7 +35,7 @@ const std::string_view kInspectSchema = R"json({
       "properties": {
         "rank": {"type": "integer"},
         "file": {"type": "string"},
-        "rank_source": {"enum": ["order", "distributed_info", "file_name", "regex"]},
+        "rank_source": {"enum": ["order", "distributed_info", "file_name", "regex", "process"]},
         "world_size": {"type": "integer", "description": "-1: the file does not tell"},
         "backend": {"type": "string"},
         "span_ms": {"$ref": "#/$defs/ms"},

@@ -6,13 +6,19 @@
 #include "lumos/base/toml.h"
 #include "lumos/cli/config_file.h"
 #include "lumos/model/job_file.h"
+#include "lumos/model/megatron_arguments.h"
 
 namespace lumos {
 
 namespace {
 
 tl::unexpected<Error> unknown_setting(std::string_view name) {
+  if (argument_use(argument_name(name)) == ArgumentUse::kWithoutEffect)
+    return fail(ErrorKind::kUsage, "--set {}: without effect on the time of a step", name);
+  if (argument_use(argument_name(name)) == ArgumentUse::kLeftOut)
+    return fail(ErrorKind::kUsage, "--set {}: not modelled", name);
   std::vector<std::string_view> known = job_field_names();
+  for (std::string_view argument : translated_argument_names()) known.push_back(argument);
   for (const ClusterField& field : cluster_fields()) known.push_back(field.name);
   const std::string_view near = nearest(name, known);
   return fail(ErrorKind::kUsage, "--set {}: neither a job nor a cluster has it{}", name,
@@ -30,8 +36,9 @@ Result<SplitSettings> split_settings(const std::vector<std::string>& settings) {
     }
     const std::string name = setting.substr(0, equals), value = setting.substr(equals + 1);
     bool used = false;
-    for (std::string_view field : job_field_names()) {
-      if (field == name) split.job.emplace_back(name, value), used = true;
+    for (JobSetting& translated : TRY(settings_from_arguments({{name, value}}))) {
+      used |= is_job_setting(translated.first);
+      if (is_job_setting(translated.first)) split.job.push_back(std::move(translated));
     }
     // The size of a node belongs to both: the job's ranks sit on the cluster's nodes.
     if (find_cluster_field(name) != nullptr) split.cluster.emplace_back(name, value), used = true;

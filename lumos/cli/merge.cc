@@ -35,6 +35,10 @@ Status run(const MergeArguments& arguments, Console& console) {
   }
   std::vector<std::string> dropped;
   const std::string merged = TRY(merge_results(parts, &dropped));
+  if (merged.empty() && !dropped.empty()) {
+    return fail(ErrorKind::kUnreadable, "{}: its only line is damaged, and no other part has a result: nothing to join",
+                dropped.front());
+  }
   for (const std::string& path : dropped) console.note(path + ": the last line is damaged and was left out");
   return write_file(arguments.out, merged);
 }

@@ -9,6 +9,7 @@
 #include "lumos/graph/job.h"
 #include "lumos/model/job_fields.h"
 #include "lumos/model/job_file.h"
+#include "lumos/model/megatron_arguments.h"
 #include "lumos/program/predict.h"
 #include "lumos/report/trace_files.h"
 #include "lumos/trace/ignore.h"
@@ -71,9 +72,8 @@ Status check_request(const JobChange& change, const std::vector<JobSetting>& set
   if (change.seeds < 1 || change.seeds > kMostSeeds)
     return fail(ErrorKind::kUsage, "predict: --seeds {}: from 1 to {}", change.seeds, kMostSeeds);
   for (const auto& [name, value] : settings) {
-    const std::vector<std::string_view> known = job_field_names();
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const std::string_view near = nearest(name, known);
+    if (is_job_setting(name)) continue;
+    const std::string_view near = nearest(name, job_field_names());
     return fail(ErrorKind::kUsage, "--set {}: no setting of a job is called so{}", name,
                 near.empty() ? "" : fmt::format("; did you mean {}?", near));
   }
@@ -88,7 +88,9 @@ Status check_request(const JobChange& change, const std::vector<JobSetting>& set
 std::vector<std::string> idle_settings(const Job& base, const Job& target, const std::vector<JobSetting>& settings) {
   std::vector<std::string> idle;
   for (const auto& [name, value] : settings) {
-    const JobField& field = *find_job_field(name);
+    const JobField* found = find_job_field(name);
+    if (found == nullptr) continue;  // Megatron's other name for one that speaks for itself
+    const JobField& field = *found;
     const std::string before = job_field_text(base, field), after = job_field_text(target, field);
     Job asked = target;
     if (before != after || !set_job_field(asked, field, value == "null" ? "" : value)) continue;
@@ -104,7 +106,7 @@ std::vector<std::string> idle_settings(const Job& base, const Job& target, const
 }  // namespace
 
 Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& change, Console& console) {
-  const std::vector<JobSetting> settings = TRY(parse_settings(change.settings));
+  const std::vector<JobSetting> settings = TRY(settings_from_arguments(TRY(parse_settings(change.settings))));
   TRY_STATUS(check_request(change, settings));
 
   const IgnoredMetadata ignored = TRY(parse_ignored(change.ignore));

@@ -125,7 +125,10 @@ Result<Cluster> cluster_of_traces(const JobArguments& arguments, const SplitSett
                 device.empty() ? "the traces do not say which GPU they are from"
                                : fmt::format("no cluster comes with Lumos for the traced GPU, {}", device));
   }
-  return read_cluster(named, settings);
+  Result<Cluster> found = read_cluster(named, settings);
+  if (found) return found;
+  return fail(found.error().kind, "without --cluster the machine is taken to be {}, for the traced GPU is {}; {}",
+              named.cluster, device, found.error().message);
 }
 
 Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, const SplitSettings& settings,

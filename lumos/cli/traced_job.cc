@@ -42,15 +42,25 @@ Status check_job_against_traces(const Job& job, const std::vector<EventTable>& t
   std::vector<std::vector<TracedFact>> facts(some.size());
   parallel_for(some.size(), threads, [&](size_t i) { facts[i] = traced_facts(*some[i], settings); });
   for (const std::vector<TracedFact>& of_rank : facts) TRY_STATUS(check_facts(job, of_rank, job_file));
+  for (const EventTable& table : tables) TRY_STATUS(check_facts(job, node_facts(table, settings), job_file));
   return {};
 }
 
 namespace {
 
 // What predictions rest on and kernels alone do not always tell; nobody leaves these out because the default is right.
-constexpr std::string_view kWorthSaying[] = {"num_layers",          "seq_length",          "micro_batch_size",
-                                             "ffn_hidden_size",     "num_attention_heads", "use_distributed_optimizer",
-                                             "overlap_grad_reduce", "overlap_param_gather"};
+constexpr std::string_view kWorthSaying[] = {"num_layers",
+                                             "seq_length",
+                                             "micro_batch_size",
+                                             "ffn_hidden_size",
+                                             "num_attention_heads",
+                                             "num_query_groups",
+                                             "swiglu",
+                                             "normalization",
+                                             "gpus_per_node",
+                                             "use_distributed_optimizer",
+                                             "overlap_grad_reduce",
+                                             "overlap_param_gather"};
 
 /// What neither the file nor the traces say, and what it is taken to be.
 std::string assumed_warning(const Job& job, const std::vector<JobSetting>& given, const std::vector<JobSetting>& told) {

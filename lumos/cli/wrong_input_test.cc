@@ -152,6 +152,22 @@ TEST_F(WrongInput, SmallCollectivesAreCountedAndAloneAreNothingToFit) {
   EXPECT_NE(run.notes.find("2 of 14 rows"), std::string::npos) << run.notes;
 }
 
+TEST_F(WrongInput, SettingsUnderMegatronsNamesAreReadOrSaidWhyNot) {
+  const std::string cluster = config("clusters/dgx-h100.toml"), job = config("jobs/gpt3-15b.toml");
+  const auto set = [&](const std::string& setting) {
+    return std::vector<std::string>{"estimate", "--job", job, "--cluster", cluster, "--set", setting};
+  };
+  for (const auto& [written, field] :
+       {std::pair("num-layers=24", "num_layers=24"),
+        {"fp16=true", "params_dtype=fp16"},
+        {"num_layers_per_virtual_pipeline_stage=6", "virtual_pipeline_model_parallel_size=4"}})
+    EXPECT_EQ(run_command(set(written)).out, run_command(set(field)).out) << written;
+  expect(set("num-experts=8"), kWrongUsage, {"num_experts 8 is not supported", "experts"});
+  expect(set("lr=0.1"), kWrongUsage, {"--set lr", "without effect"});
+  expect(set("qk_layernorm=true"), kWrongUsage, {"--set qk_layernorm", "not modelled"});
+  expect(set("num_layer=8"), kWrongUsage, {"--set num_layer", "did you mean num_layers?"});
+}
+
 TEST_F(WrongInput, FilesThatAreDamagedAreUnreadableWhoeverReadsThem) {
   const std::string job = config("jobs/demo.toml"), cluster = config("clusters/dgx-h100.toml");
   for (const auto& [name, text] : {std::pair{"bad.json", "{\"a\": "}, {"bad.toml", "= 3\n"}}) {
@@ -181,6 +197,17 @@ TEST_F(WrongInput, PredictionsWhosePartsAreNotTheStepAreRefused) {
       expect({"validate", write("odd.json", text), demo_}, kUnreadable, {"odd.json"});
     }
   }
+}
+
+// A damaged last line beside whole ones is left out; where it is all there is, there is nothing to join.
+TEST_F(WrongInput, PartsWithoutAWholeResultAreNotJoined) {
+  const std::string damaged = write("damaged.jsonl", "{\"id\":\"00");
+  const std::string other = write("other.jsonl", "{\"id\":");
+  const std::string empty = write("empty.jsonl", "");
+  expect({"merge", damaged}, kUnreadable, {damaged, "damaged"});
+  expect({"merge", damaged, other}, kUnreadable, {damaged, "damaged"});
+  expect({"merge", empty, damaged}, kUnreadable, {damaged, "damaged"});
+  EXPECT_EQ(run_command({"merge", empty}).exit, 0);
 }
 
 }  // namespace

@@ -18,6 +18,9 @@ constexpr double kWaitLatencyShare = 0.3;
 // that gives every event a thread of its own), so only the likeliest are looked at.
 constexpr size_t kMostPartners = 32;
 
+// And of other ranks' threads, which are no partners, so many are passed over on the way to those.
+constexpr size_t kMostStrangers = 1024;
+
 // Idle means: the innermost event is nothing, or something that only brackets others. A runtime call is never idle
 // here.
 bool may_idle(const EventTable& table, const HostSegment& segment) {
@@ -92,12 +95,12 @@ std::vector<NameId> launching_processes(const EventTable& table, const HostProgr
   return out;
 }
 
-// For each thread those that it may have waited for: all others, or where there are many the kMostPartners after whose
-// work it resumed most of its idle time.
+// For each thread those that it may have waited for: all others of its rank, or where there are many the kMostPartners
+// after whose work it resumed most of its idle time.
 class Partners {
  public:
   Partners(const EventTable& table, const HostProgram& host, const std::vector<bool>& left_out)
-      : table_(table), host_(host) {
+      : table_(table), host_(host), process_(launching_processes(table, host)) {
     for (uint32_t t = 0; t < host.threads.size(); ++t) {
       if (left_out.empty() || !left_out[t]) taking_part_.push_back(t);
     }
@@ -110,7 +113,7 @@ class Partners {
     std::vector<uint32_t> out;
     if (taking_part_.size() <= kMostPartners + 1) {
       std::copy_if(taking_part_.begin(), taking_part_.end(), std::back_inserter(out),
-                   [&](uint32_t t) { return t != x; });
+                   [&](uint32_t t) { return may_wait(x, t); });
       return out;
     }
     score(x, out);
@@ -127,6 +130,10 @@ class Partners {
     int64_t end_ns;
     uint32_t thread;
   };
+
+  bool may_wait(uint32_t x, uint32_t y) const {
+    return x != y && (process_[x] == process_[y] || process_[x] == kNoName || process_[y] == kNoName);
+  }
 
   void find_idle_begins() {
     for (uint32_t t : taking_part_) {
@@ -155,10 +162,13 @@ class Partners {
       const int64_t since = s.end_ns - static_cast<int64_t>(kWaitLatencyShare * static_cast<double>(waited));
       auto it = std::upper_bound(idle_.begin(), idle_.end(), s.end_ns,
                                  [](int64_t time, const IdleBegin& begin) { return time < begin.start_ns; });
-      for (size_t looked = 0; it != idle_.begin() && looked < kMostPartners; ++looked) {
+      size_t looked = 0, strangers = 0;
+      while (it != idle_.begin() && looked < kMostPartners && strangers < kMostStrangers) {
         --it;
         if (it->start_ns < since) break;
-        if (it->end_ns <= s.end_ns || it->thread == x) continue;
+        const bool stranger = it->thread != x && !may_wait(x, it->thread);
+        ++(stranger ? strangers : looked);
+        if (stranger || it->end_ns <= s.end_ns || it->thread == x) continue;
         if (score_[it->thread] == 0) out.push_back(it->thread);
         score_[it->thread] += waited;
       }
@@ -167,6 +177,7 @@ class Partners {
 
   const EventTable& table_;
   const HostProgram& host_;
+  std::vector<NameId> process_;  // by thread, as launching_processes
   std::vector<uint32_t> taking_part_;
   std::vector<IdleBegin> idle_;  // by start
   std::vector<int64_t> score_;   // by thread; zero between calls
@@ -180,11 +191,9 @@ std::vector<HandOff> find_hand_offs(const EventTable& table, const HostProgram& 
   std::vector<HandOff> out;
   std::vector<Candidate> pair;
   std::vector<HandOff> kept;
-  const std::vector<NameId> process = launching_processes(table, host);
   for (uint32_t x : partners.taking_part()) {
     kept.clear();
     for (uint32_t y : partners.of(x)) {
-      if (process[x] != process[y] && process[x] != kNoName && process[y] != kNoName) continue;
       collect(table, host, x, y, pair);
       if (!believed(pair)) continue;
       for (const Candidate& c : pair) {

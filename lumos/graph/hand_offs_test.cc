@@ -162,6 +162,38 @@ TEST(HandOffs, RanksDoNotHandOver) {
   }
 }
 
+// Another rank's threads in the file, however many of them fall idle just then, take no partner's place.
+TEST(HandOffs, OtherRanksInTheFileHideNoPartner) {
+  for (int others : {0, 10, 31, 32, 100, 300}) {
+    TestTable t;
+    const uint32_t a = t.thread(1, 100), b = t.thread(2, 100);
+    t.call(a, "cudaLaunchKernel", 0, 500);
+    int64_t now = 1000;
+    for (int i = 0; i < 6; ++i) {
+      t.op(a, "a", now, 200'000);
+      now += 204'000;
+      t.op(b, "b", now, 300'000);
+      now += 304'000;
+    }
+    t.op(a, "end", now, 1000);
+    for (int o = 0; o < others; ++o) {
+      const uint32_t other = t.thread(10 + o, 200 + o);
+      t.call(other, "cudaLaunchKernel", 0, 500);
+      // Each falls idle within the latency of every wait, nearer to its end than the partner does.
+      int64_t at = 1000;
+      for (int i = 0; i < 6; ++i) {
+        t.op(other, "other", at + 100'000, 101'000 + 5 * o);
+        at += 204'000;
+        t.op(other, "other", at + 100'000, 201'000 + 5 * o);
+        at += 304'000;
+      }
+    }
+    int between = 0;
+    for (const std::string& f : hand_offs_of(TestPrograms(t))) between += f == "- after a" || f == "- after b";
+    EXPECT_EQ(between, 12) << others << " others";
+  }
+}
+
 TEST(HandOffs, OneThreadHasNone) {
   TestTable t;
   const uint32_t main = t.thread();

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "lumos/graph/host_waits.h"
 #include "lumos/graph/test_program.h"
 

@@ -110,6 +110,7 @@ TEST(Estimate, AClusterThatIsTooSmallIsAnError) {
   EXPECT_NE(result.error().message.find("world_size 16"), std::string::npos);
 }
 
+<<<<<<< HEAD
 TEST(Estimate, AnFp32JobIsMeasuredAgainstThePeakOfItsNumbers) {
   Cluster cluster = test_cluster();
   for (double peak : {20.0, 60.0, 150.0}) {
@@ -132,6 +133,26 @@ TEST(Estimate, TokensOfTheLargestBatchesAreCounted) {
       EXPECT_EQ(tokens_per_step(job), static_cast<double>(batch) * std::stod(tokens));
     }
   }
+=======
+// Sequence parallelism saves memory-bound work and pays with starts of collectives: how dear these are decides.
+TEST(Estimate, SequenceParallelismPaysWhereCollectivesStartFast) {
+  const Job without =
+      test_job({{"hidden_size", "6144"}, {"num_attention_heads", "48"}, {"tensor_model_parallel_size", "2"}});
+  const Job with = *change_job(without, "sequence_parallel", "true");
+  Cluster cluster = test_cluster();
+  cluster.arrival_spread_us = cluster.node.hop_us = 0;
+  const auto gained_ms = [&](double start_us) {
+    cluster.node.latency_us = cluster.node.low_latency_us = start_us;
+    return estimate(without, cluster)->step_ms - estimate(with, cluster)->step_ms;
+  };
+  EXPECT_GT(gained_ms(0), 0);
+  double before_ms = gained_ms(0);
+  for (double start_us : {5.0, 10.0, 20.0, 40.0}) {
+    EXPECT_LT(gained_ms(start_us), before_ms) << start_us;
+    before_ms = gained_ms(start_us);
+  }
+  EXPECT_LT(before_ms, 0);
+>>>>>>> main
 }
 
 }  // namespace

@@ -9,6 +9,9 @@
 namespace lumos {
 namespace {
 
+constexpr std::string_view kChunks = "virtual_pipeline_model_parallel_size";
+constexpr std::string_view kLayersPerChunk = "num_layers_per_virtual_pipeline_stage";
+
 /// Which fields the caller named; the others may follow from them.
 using Given = std::function<bool(std::string_view)>;
 
@@ -21,10 +24,20 @@ Given given_in(const std::vector<JobSetting>& settings) {
   };
 }
 
-/// Sizes beyond this are slips of the keyboard; products of three of them still fit into 64 bits.
+/// Sizes beyond this are slips of the keyboard.
 constexpr int64_t kLargestSize = 1'000'000;
+<<<<<<< HEAD
 /// Parameters of a bucket may be more.
 constexpr int64_t kLargestBucket = 1'000'000'000'000;
+=======
+/// Parameters of a bucket, and a batch, may be larger.
+constexpr int64_t kLargestCount = 1'000'000'000'000;
+/// What is multiplied out of sizes: parameters, numbers of a micro-batch's widest activation, tokens of a step. Times
+/// the bytes of each and whatever else is counted per layer or kernel it still fits into 64 bits.
+constexpr double kLargestProduct = 1e15;
+/// Passes of a step over all stages: a walk through them is still one of seconds.
+constexpr double kMostPasses = 1e8;
+>>>>>>> main
 
 struct IntegerRange {
   int64_t least = 1, most = kLargestSize;
@@ -66,6 +79,7 @@ Status apply(Job& job, const std::vector<JobSetting>& settings, std::vector<std:
   static const Job kDefaults;
   for (const auto& [name, text] : settings) {
     const JobField* field = find_job_field(name);
+    if (name == kLayersPerChunk) continue;  // see derive_chunks
     if (field == nullptr) {
       if (unknown == nullptr) return fail(ErrorKind::kUsage, "no setting of a job is called '{}'", name);
       unknown->push_back(name);
@@ -79,8 +93,47 @@ Status apply(Job& job, const std::vector<JobSetting>& settings, std::vector<std:
   return {};
 }
 
+double real(int64_t value) { return static_cast<double>(value); }
+
+/// Sizes that are each in range may still multiply to what no machine holds, nor 64 bits.
+Status check_product(std::string_view what, double value, double most) {
+  if (value <= most) return {};
+  return fail(ErrorKind::kUsage, "{} is out of range: {:.3g}, at most {:.0e}", what, value, most);
+}
+
+Status check_ranks(const Job& job) {
+  return check_product("tensor x pipeline x context x data parallel size",
+                       real(job.tensor_model_parallel_size) * real(job.pipeline_model_parallel_size) *
+                           real(job.context_parallel_size) * real(job.data_parallel_size),
+                       real(kLargestSize));
+}
+
+/// All that the models multiply, in floating point. The fields are in their ranges.
+Status check_products(const Job& job) {
+  TRY_STATUS(check_ranks(job));
+  const double hidden = real(job.hidden_size), ffn_in = real(job.ffn_hidden_size) * (job.swiglu ? 2 : 1);
+  const double queries = real(job.num_attention_heads) * real(job.kv_channels);
+  const double qkv = queries + 2 * real(job.num_query_groups) * real(job.kv_channels);
+  const double vocabulary =
+      real(job.vocab_size) + real(job.make_vocab_size_divisible_by) * real(job.tensor_model_parallel_size);
+  const double layer = hidden * (qkv + queries + ffn_in + real(job.ffn_hidden_size) + 8);
+  TRY_STATUS(
+      check_product("number of parameters",
+                    real(job.num_layers) * layer + hidden * (2 * vocabulary + real(job.max_position_embeddings) + 2),
+                    kLargestProduct));
+  TRY_STATUS(
+      check_product("micro_batch_size x seq_length x the widest layer",
+                    real(job.micro_batch_size) * real(job.seq_length) * std::max({hidden, qkv, ffn_in, vocabulary}),
+                    kLargestProduct));
+  TRY_STATUS(check_product("global_batch_size x seq_length", real(job.global_batch_size) * real(job.seq_length),
+                           kLargestProduct));
+  return check_product("pipeline stages x model chunks x num_microbatches",
+                       real(num_chunks(job)) * real(job.num_microbatches), kMostPasses);
+}
+
 /// world_size = TP x PP x CP x DP: the replica is what the split says, so DP follows a world that was asked for.
 Status derive_world(Job& job, const Given& given) {
+  if (!given("world_size") || given("data_parallel_size")) TRY_STATUS(check_ranks(job));
   const int64_t replica = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
   if (replica <= 0) return fail(ErrorKind::kUsage, "parallel sizes must be at least 1");
   if (given("world_size") && !given("data_parallel_size")) {
@@ -112,10 +165,33 @@ Status derive_batch(Job& job, const Given& given) {
   return {};
 }
 
+/// Megatron's other way to say how many chunks a stage has: `layers` is how many layers one of them holds.
+Status derive_chunks(Job& job, const std::vector<JobSetting>& settings) {
+  const Given given = given_in(settings);
+  if (!given(kLayersPerChunk)) return {};
+  std::string_view layers;
+  for (const JobSetting& setting : settings)
+    if (setting.first == kLayersPerChunk) layers = setting.second;
+  Job read;
+  TRY_STATUS(set_job_field(read, *find_job_field("num_layers"), layers));
+  const int64_t stages = std::max<int64_t>(job.pipeline_model_parallel_size, 1), each = read.num_layers;
+  if (each < 1 || job.num_layers % stages != 0 || job.num_layers / stages % each != 0) {
+    return fail(ErrorKind::kUsage, "{} {} does not divide the {} layers of {} pipeline stages", kLayersPerChunk, layers,
+                job.num_layers, stages);
+  }
+  const int64_t chunks = job.num_layers / stages / each;
+  if (given(kChunks) && job.virtual_pipeline_model_parallel_size != chunks) {
+    return fail(ErrorKind::kUsage, "{} {} contradicts {} {}: leave one of them out", kLayersPerChunk, layers, kChunks,
+                job.virtual_pipeline_model_parallel_size);
+  }
+  job.virtual_pipeline_model_parallel_size = chunks;
+  return {};
+}
+
 /// The schedule and the number of chunks say the same thing twice; the one that was named wins.
 void derive_schedule(Job& job, const Given& given) {
   const bool interleaved = job.pipeline_schedule == PipelineSchedule::kInterleaved;
-  if (given("pipeline_schedule") && !interleaved && !given("virtual_pipeline_model_parallel_size")) {
+  if (given("pipeline_schedule") && !interleaved && !given(kChunks) && !given(kLayersPerChunk)) {
     job.virtual_pipeline_model_parallel_size = 1;
   } else if (!given("pipeline_schedule")) {
     if (job.virtual_pipeline_model_parallel_size > 1) {
@@ -139,11 +215,20 @@ Status derive_all(Job& job, const Given& given) {
   return check_job(job);
 }
 
+/// "a, b and c".
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
+  return text;
+}
+
 /// What a new model takes when the file does not say: Megatron's defaults.
 Status fill_model(Job& job, const Given& given) {
-  for (std::string_view name : {"num_layers", "hidden_size", "num_attention_heads", "seq_length", "vocab_size"}) {
-    if (!given(name)) return fail(ErrorKind::kUsage, "the job does not say {}", name);
-  }
+  std::vector<std::string_view> missing;
+  for (std::string_view name : {"num_layers", "hidden_size", "num_attention_heads", "seq_length", "vocab_size"})
+    if (!given(name)) missing.push_back(name);
+  if (!missing.empty()) return fail(ErrorKind::kUsage, "the job does not say {}", listed(missing));
   if (job.num_attention_heads <= 0) return fail(ErrorKind::kUsage, "num_attention_heads must be at least 1");
   if (!given("ffn_hidden_size")) {
     // A gated FFN has three matrices instead of two; Megatron keeps the parameters and rounds to 64.
@@ -272,6 +357,7 @@ Result<Job> resolve_job(const std::vector<JobSetting>& settings, std::vector<std
   TRY_STATUS(apply(job, settings, unknown != nullptr ? unknown : &ignored));
   const Given given = given_in(settings);
   TRY_STATUS(fill_model(job, given));
+  TRY_STATUS(derive_chunks(job, settings));
   TRY_STATUS(derive_all(job, given));
   return job;
 }
@@ -292,6 +378,7 @@ Result<Job> change_job(const Job& job, const std::vector<JobSetting>& settings) 
     const int64_t layers = std::max<int64_t>(1, changed.num_layers / num_chunks(changed));
     changed.recompute_num_layers = std::min(changed.recompute_num_layers, layers);
   }
+  TRY_STATUS(derive_chunks(changed, settings));
   TRY_STATUS(derive_all(changed, given));
   return changed;
 }
@@ -314,8 +401,11 @@ std::vector<std::string_view> job_field_names() {
   return names;
 }
 
+bool is_job_setting(std::string_view name) { return name == kLayersPerChunk || find_job_field(name) != nullptr; }
+
 Status check_job(const Job& job) {
   TRY_STATUS(check_ranges(job));
+  TRY_STATUS(check_products(job));
   TRY_STATUS(check_rank_order(job));
   TRY_STATUS(check_sizes(job));
   TRY_STATUS(check_passes(job));

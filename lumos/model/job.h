@@ -99,7 +99,7 @@ inline constexpr int64_t kMostPasses = 10'000'000;
 /// One setting as the user wrote it: "tensor_model_parallel_size", "4". An empty value or "null" unsets.
 using JobSetting = std::pair<std::string, std::string>;
 
-/// A new job from nothing but settings. Sizes that were not given follow from those that were. Errors (kUsage) name the
+/// A new job from nothing but settings. Besides the fields, Megatron's num_layers_per_virtual_pipeline_stage is read. Sizes that were not given follow from those that were. Errors (kUsage) name the
 /// two values that contradict, or the reason why the split is impossible. `unknown` receives the names nobody reads.
 Result<Job> resolve_job(const std::vector<JobSetting>& settings, std::vector<std::string>* unknown = nullptr);
 
@@ -115,6 +115,9 @@ std::vector<JobSetting> job_settings(const Job& job);
 
 /// Names of all fields in the order of the struct.
 std::vector<std::string_view> job_field_names();
+
+/// Whether change_job reads a setting of that name.
+bool is_job_setting(std::string_view name);
 
 /// Why the job cannot run, or success. resolve_job and change_job have called it.
 Status check_job(const Job& job);

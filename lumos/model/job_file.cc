@@ -1,14 +1,17 @@
 #include "lumos/model/job_file.h"
 
 #include <algorithm>
+#include <array>
 
 #include "lumos/base/suggest.h"
 #include "lumos/base/toml.h"
 #include "lumos/model/job_fields.h"
+#include "lumos/model/megatron_arguments.h"
 
 namespace lumos {
 namespace {
 
+<<<<<<< HEAD
 std::string unknown_warning(const std::vector<std::string>& unknown) {
   std::string names;
   for (const std::string& name : unknown) {
@@ -16,8 +19,54 @@ std::string unknown_warning(const std::vector<std::string>& unknown) {
     names += name;
     const std::string_view near = nearest(name, job_field_names());
     if (!near.empty()) names += fmt::format(" (did you mean {}?)", near);
+=======
+Result<std::string> scalar_text(const ValueView& view) {
+  if (!view.exists()) return std::string("null");
+  const Value& value = *view.value();
+  switch (value.kind()) {
+    case Value::Kind::kBool:
+      return std::string(*value.get<bool>() ? "true" : "false");
+    case Value::Kind::kInt:
+      return fmt::format("{}", *value.get<int64_t>());
+    case Value::Kind::kDouble:
+      return fmt::format("{}", *value.get<double>());
+    case Value::Kind::kString:
+      return *value.get<std::string>();
+    default:
+      return view.error("a job setting is a number, a text or true and false");
   }
-  return "not read from the job file: " + names;
+}
+
+bool is_scalar(const Value& value) {
+  const Value::Kind kind = value.kind();
+  return kind == Value::Kind::kBool || kind == Value::Kind::kInt || kind == Value::Kind::kDouble ||
+         kind == Value::Kind::kString;
+}
+
+/// Stands for a list or a table under a name that is no field's.
+constexpr std::string_view kNotScalar = "...";
+
+/// Names that no field was found for, by what they are to Lumos: one sentence each.
+std::vector<std::string> unread_warnings(const std::vector<std::string>& unread) {
+  std::vector<std::string_view> known = job_field_names();
+  for (std::string_view name : translated_argument_names()) known.push_back(name);
+  std::array<std::string, 3> lists;
+  for (const std::string& name : unread) {
+    const ArgumentUse use = argument_use(name);
+    std::string& list = lists[static_cast<size_t>(use)];
+    list += list.empty() ? name : ", " + name;
+    if (use != ArgumentUse::kUnknown) continue;
+    const std::string_view near = nearest(name, known);
+    if (!near.empty()) list += fmt::format(" (did you mean {}?)", near);
+>>>>>>> main
+  }
+  constexpr std::array<std::string_view, 3> kSaid = {
+      "not read from the job file: ", "without effect on the time of a step: ",
+      "not modelled, and left out of what is predicted: "};
+  std::vector<std::string> warnings;
+  for (size_t i = 0; i < lists.size(); ++i)
+    if (!lists[i].empty()) warnings.push_back(std::string(kSaid[i]) + lists[i]);
+  return warnings;
 }
 
 bool names(const std::vector<JobSetting>& settings, std::string_view name) {
@@ -85,10 +134,18 @@ Result<std::vector<JobSetting>> settings_from_value(const ValueView& object) {
   std::vector<JobSetting> settings;
   for (const auto& [key, view] : TRY(object.members())) {
     // Only what a job has must be a scalar; files carry notes of other shapes beside it.
+<<<<<<< HEAD
     const bool known = find_job_field(key) != nullptr;
     settings.emplace_back(key, known ? TRY(setting_text(view)) : std::string("null"));
+=======
+    const bool known = find_job_field(argument_name(key)) != nullptr;
+    const bool scalar = known || !view.exists() || is_scalar(*view.value());
+    settings.emplace_back(key, scalar ? TRY(scalar_text(view)) : std::string(kNotScalar));
+>>>>>>> main
   }
-  return settings;
+  auto translated = settings_from_arguments(settings);
+  if (!translated) return object.error(translated.error().message);
+  return translated;
 }
 
 Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetting>& overrides,
@@ -100,7 +157,7 @@ Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetti
   if (!job) return file.error(job.error().message);
   const std::string filled = filled_warning(settings, fallbacks, *job);
   result.job = overrides.empty() ? *job : TRY(change_job(*job, overrides));
-  if (!unknown.empty()) result.warnings.push_back(unknown_warning(unknown));
+  result.warnings = unread_warnings(unknown);
   if (!filled.empty()) result.warnings.push_back(filled);
   return result;
 }

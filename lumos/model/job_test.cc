@@ -1,8 +1,16 @@
 #include "lumos/model/job.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <cmath>
+
+#include "lumos/model/estimate.h"
+#include "lumos/model/flops.h"
 #include "lumos/model/job_fields.h"
+#include "lumos/model/memory.h"
+#include "lumos/model/parameters.h"
+#include "lumos/model/test_jobs.h"
 
 namespace lumos {
 namespace {
@@ -155,6 +163,74 @@ TEST(Job, MorePassesThanAnyModelWalksAreRefused) {
       const bool fits = stages * chunks * microbatches <= kMostPasses;
       EXPECT_EQ(job.has_value(), fits) << stages << " " << chunks << " " << microbatches << " " << error_of(job);
       if (!fits) EXPECT_NE(error_of(job).find(std::to_string(kMostPasses)), std::string::npos) << error_of(job);
+    }
+  }
+}
+
+TEST(Job, AllThatIsMissingIsNamedAtOnce) {
+  EXPECT_EQ(error_of(resolve_job({})),
+            "the job does not say num_layers, hidden_size, num_attention_heads, seq_length and vocab_size");
+  EXPECT_EQ(error_of(resolve_job({{"num_layers", "2"}, {"seq_length", "8"}, {"vocab_size", "9"}})),
+            "the job does not say hidden_size and num_attention_heads");
+}
+
+void expect_plausible(const Job& job) {
+  const auto positive = [](double value) { return std::isfinite(value) && value > 0; };
+  RC_ASSERT(model_parameters(job) > 0);
+  RC_ASSERT(padded_vocab_size(job) > 0);
+  RC_ASSERT(positive(model_flops(job)));
+  if (job.pipeline_model_parallel_size > 1000 || num_chunks(job) * job.num_microbatches > 100'000) return;
+  for (int64_t stage = 0; stage < job.pipeline_model_parallel_size; ++stage)
+    RC_ASSERT(stage_parameters(job, stage).total() > 0);
+  for (const StageMemory& memory : stage_memory(job)) RC_ASSERT(positive(memory.peak()));
+  const auto found = estimate(job, test_cluster());
+  RC_ASSERT(!found || positive(found->step_ms));
+}
+
+// Refused with a reason, or computed without overflow: never anything between.
+RC_GTEST_PROP(Job, SizesThatNoJobHasAreRefusedOrHarmless, ()) {
+  static const std::vector<std::string> sizes = {"-9223372036854775808",
+                                                 "-2147483648",
+                                                 "-1",
+                                                 "0",
+                                                 "1",
+                                                 "2",
+                                                 "8",
+                                                 "4096",
+                                                 "1000000",
+                                                 "1000000000",
+                                                 "2147483647",
+                                                 "2147483648",
+                                                 "1000000000000",
+                                                 "9223372036854775807"};
+  std::vector<JobSetting> settings = small_model();
+  std::vector<JobSetting> changes;
+  for (const JobField& field : job_fields()) {
+    if (!std::holds_alternative<int64_t Job::*>(field.member) ||
+        *rc::gen::weightedElement<bool>({{1, false}, {5, true}}))
+      continue;
+    changes.emplace_back(field.name, *rc::gen::elementOf(sizes));
+  }
+  const auto base = resolve_job(settings);
+  settings.insert(settings.end(), changes.begin(), changes.end());
+  for (const Result<Job>& job : {resolve_job(settings), change_job(*base, changes)}) {
+    if (job) {
+      expect_plausible(*job);
+    } else {
+      RC_ASSERT(job.error().kind == ErrorKind::kUsage);
+    }
+  }
+}
+
+// Alone, the largest value that a field takes.
+TEST(Job, TheLargestSizesAreRefusedOrHarmless) {
+  for (const JobField& field : job_fields()) {
+    if (!std::holds_alternative<int64_t Job::*>(field.member)) continue;
+    for (int64_t most = 1; most <= 1'000'000'000'000; most *= 10) {
+      const auto job = change_job(*resolve_job(small_model()), field.name, std::to_string(most));
+      if (!job) continue;
+      EXPECT_GT(model_parameters(*job), 0) << field.name << " " << most;
+      EXPECT_GT(model_flops(*job), 0) << field.name << " " << most;
     }
   }
 }

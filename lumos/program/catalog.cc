@@ -149,7 +149,8 @@ class ScheduleFollower {
         if (!taken[i] && (direction == 0 || (direction > 0) == posted[i].send)) pick = i;
       if (pick == posted.size()) return false;
       taken[pick] = true;
-      (posted[pick].send ? step.exchanges[launch].sends : step.exchanges[launch].receives) = {posted[pick].tensor};
+      (posted[pick].send ? step.exchanges[launch].sends : step.exchanges[launch].receives)
+          .assign(1, posted[pick].tensor);
     }
     return true;
   }

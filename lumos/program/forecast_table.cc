@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "lumos/base/result.h"
@@ -17,6 +18,7 @@ struct Piece {
   uint32_t event = 0;  ///< row of its table
   uint32_t block = 0;  ///< placed block
   uint16_t lane = kNoLane;
+  uint32_t repeat = 0;  ///< communication that was put in has one event, however often a block runs it
   int64_t start_ns = std::numeric_limits<int64_t>::max();
   int64_t end_ns = std::numeric_limits<int64_t>::min();
 };
@@ -56,10 +58,20 @@ class TableMaker {
       auto [found, fresh] =
           index_.try_emplace({origin.block, origin.row, origin.lane}, static_cast<uint32_t>(pieces_.size()));
       if (fresh) pieces_.push_back({origin.rank, origin.row, origin.block, origin.lane});
+      if (begins_again(run_.graph.kind[task], found->second)) {
+        pieces_.push_back({origin.rank, origin.row, origin.block, origin.lane, pieces_[found->second].repeat + 1});
+        found->second = static_cast<uint32_t>(pieces_.size() - 1);
+        begun_.insert(found->second);
+      }
       Piece& piece = pieces_[found->second];
       piece.start_ns = std::min(piece.start_ns, run_.timeline.start_ns[task]);
       piece.end_ns = std::max(piece.end_ns, run_.timeline.end_ns[task]);
     }
+  }
+
+  /// Whether a task begins another run of the event of `piece`: each has one arrival, or one call.
+  bool begins_again(TaskKind kind, uint32_t piece) {
+    return (kind == TaskKind::kArrive || kind == TaskKind::kCall) && !begun_.insert(piece).second;
   }
 
   /// What encloses others in the trace encloses them here: its own tasks leave their time out.
@@ -101,10 +113,11 @@ class TableMaker {
     push(names_->intern(from.name_of(piece.event)), lane_of(piece), from.kind[piece.event], piece.start_ns,
          piece.end_ns - piece.start_ns);
     const int64_t correlation = from.correlation[piece.event];
-    if (correlation > 0) out_.correlation.back() = number_of({piece.rank, piece.block, correlation});
+    if (correlation > 0) out_.correlation.back() = number_of({piece.rank, piece.block, piece.repeat, correlation});
     const uint32_t external = from.external_id[piece.event];
     if (external > 0)
-      out_.external_id.back() = static_cast<uint32_t>(number_of({piece.rank, piece.block, -int64_t{external}}));
+      out_.external_id.back() =
+          static_cast<uint32_t>(number_of({piece.rank, piece.block, piece.repeat, -int64_t{external}}));
     if (is_gpu_work(from.kind[piece.event])) add_gpu_detail(from, piece.event);
   }
 
@@ -120,7 +133,7 @@ class TableMaker {
   }
 
   /// Correlations and external ids of each placed block are its own.
-  int64_t number_of(const std::tuple<uint32_t, uint32_t, int64_t>& key) {
+  int64_t number_of(const std::tuple<uint32_t, uint32_t, uint32_t, int64_t>& key) {
     return numbers_.try_emplace(key, static_cast<int64_t>(numbers_.size()) + 1).first->second;
   }
 
@@ -186,8 +199,9 @@ class TableMaker {
   std::shared_ptr<NamePool> names_;
   EventTable out_;
   std::vector<Piece> pieces_;
-  std::map<std::tuple<uint32_t, uint32_t, uint16_t>, uint32_t> index_;
-  std::map<std::tuple<uint32_t, uint32_t, int64_t>, int64_t> numbers_;
+  std::set<uint32_t> begun_;                                            ///< pieces whose arrival or call has come
+  std::map<std::tuple<uint32_t, uint32_t, uint16_t>, uint32_t> index_;  ///< the last piece of each
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, int64_t>, int64_t> numbers_;
   std::map<std::pair<const EventTable*, const GpuDetail*>, uint32_t> details_;
   std::map<uint16_t, uint32_t> lanes_;
   uint32_t main_lane_ = 0;

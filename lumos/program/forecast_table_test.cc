@@ -92,6 +92,57 @@ TEST(ForecastTable, ARankIsOneProcess) {
   }
 }
 
+int gathers_of(const EventTable& table) {
+  int count = 0;
+  for (uint32_t row = 0; row < table.size(); ++row)
+    count += table.kind[row] == EventKind::kKernel && table.name_of(row).find("AllGather") != std::string_view::npos;
+  return count;
+}
+
+// What is put in has one row in the traced program, but a launch and a kernel each time that a block runs it.
+TEST(ForecastTable, EachCollectiveThatIsPutInIsAKernelOfItsOwn) {
+  const Job job = test_job({{"num_layers", "4"},
+                            {"hidden_size", "512"},
+                            {"num_attention_heads", "8"},
+                            {"seq_length", "512"},
+                            {"num_microbatches", "2"},
+                            {"tensor_model_parallel_size", "2"}});
+  const Job target = *change_job(job, "sequence_parallel", "true");
+  const auto run = [](const Job& of) {
+    SyntheticOptions made;
+    made.ranks = {0};
+    made.steps = 1;
+    auto synthetic = simulate_job(of, test_cluster(), made);
+    EXPECT_TRUE(synthetic);
+    return synthetic_table(*synthetic, of, test_cluster(), 0, made.steps);
+  };
+  const auto graph = build_graph(std::make_shared<const EventTable>(run(job)), {});
+  const auto recovery = recover_job({graph}, job, default_network());
+  ASSERT_TRUE(recovery) << recovery.error().message;
+  ForecastOptions options;
+  options.tables = true;
+  const auto found = forecast(*recovery, target, options);
+  ASSERT_TRUE(found) << found.error().message;
+  const EventTable& table = found->tables[0];
+  EXPECT_EQ(gathers_of(table), gathers_of(run(target)));
+  std::map<int64_t, int> sides;
+  std::map<uint32_t, std::map<int64_t, int64_t>> streams;  // end by start
+  for (uint32_t row = 0; row < table.size(); ++row) {
+    if (table.correlation[row] > 0) ++sides[table.correlation[row]];
+    if (!is_gpu_work(table.kind[row])) continue;
+    EXPECT_TRUE(streams[table.lane[row]].emplace(table.ts_ns[row], table.end_ns(row)).second);
+  }
+  // Calls that record or wait launch nothing.
+  for (const auto& [correlation, count] : sides) EXPECT_LE(count, 2);
+  for (const auto& [lane, rows] : streams) {
+    int64_t end_ns = 0;
+    for (const auto& [start_ns, row_end_ns] : rows) {
+      EXPECT_GE(start_ns, end_ns) << "two kernels at once on one stream";
+      end_ns = row_end_ns;
+    }
+  }
+}
+
 TEST(ForecastTable, ReplaysLikeAMeasuredTrace) {
   double step_ms = 0;
   auto tables = tables_with({{"num_layers", "8"}}, &step_ms);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "lumos/graph/build.h"
@@ -162,7 +163,13 @@ TEST(TracedFacts, AgreeWithTheJobThatWasTracedAndContradictEveryOther) {
       {{"recompute_granularity", "full"}, {"params_dtype", "fp16"}},
       {{"rank_order", "tp-pp-dp"}, {"recompute_granularity", "selective"}, {"use_distributed_optimizer", "false"}},
       {{"num_layers", "2"}, {"micro_batch_size", "2"}, {"num_microbatches", "2"}, {"ffn_hidden_size", "1280"}},
-      {{"pipeline_model_parallel_size", "1"}, {"pipeline_schedule", "gpipe"}}};
+      {{"pipeline_model_parallel_size", "1"}, {"pipeline_schedule", "gpipe"}},
+      // Equal sizes: a rank's part of the FFN, the hidden state and the sequence.
+      {{"ffn_hidden_size", "1024"}, {"overlap_grad_reduce", "false"}},
+      {{"ffn_hidden_size", "1024"}, {"swiglu", "true"}, {"num_query_groups", "2"}, {"normalization", "RMSNorm"}},
+      {{"ffn_hidden_size", "512"}, {"swiglu", "true"}, {"num_query_groups", "4"}, {"sequence_parallel", "true"}},
+      {{"kv_channels", "128"}, {"num_query_groups", "4"}, {"overlap_param_gather", "true"}},
+      {{"num_query_groups", "4"}, {"ddp_bucket_size", "1000000000"}, {"recompute_granularity", "full"}}};
   for (const std::vector<JobSetting>& settings : jobs) {
     const Job job = base_job(settings);
     for (const EventTable& table : tables_of(job)) {
@@ -188,6 +195,15 @@ TEST(TracedFacts, AgreeWithTheJobThatWasTracedAndContradictEveryOther) {
       for (const char* field :
            {"world_size", "tensor_model_parallel_size", "num_layers", "num_microbatches", "params_dtype"})
         EXPECT_TRUE(known(field)) << field << " of rank " << table.info.rank;
+      EXPECT_TRUE(known("normalization"));
+      EXPECT_TRUE(known("overlap_grad_reduce"));
+      EXPECT_EQ(known("overlap_param_gather"), job.use_distributed_optimizer);
+      // One layer of a chunk follows another.
+      if (job.num_layers / num_chunks(job) > 1) {
+        for (const char* field :
+             {"hidden_size", "num_attention_heads", "kv_channels", "ffn_hidden_size", "num_query_groups", "swiglu"})
+          EXPECT_TRUE(known(field)) << field;
+      }
       // That nothing is computed again cannot be seen: checkpoints may have no name.
       EXPECT_EQ(known("recompute_granularity"), job.recompute_granularity != Recompute::kNone);
     }
@@ -215,6 +231,30 @@ TEST(JobEffects, WhatIsGatheredAtOnceFollowsWhatARankHolds) {
     const double truth_ms = mean_figures(truth->graph, truth->timeline).step_ms;
     EXPECT_NEAR(found->changed.mean.step_ms / truth_ms, 1, most_off) << stages << " stages, " << truth_ms << " ms";
   }
+}
+
+// The devices of a trace tell how many GPUs a node has where they are numbered as the ranks are.
+TEST(TracedFacts, RanksOnTheirDevicesTellTheNode) {
+  const Job job = base_job();
+  EventTable table = tables_of(job).back();
+  const auto on = [&](int32_t rank, int64_t device, size_t devices) {
+    table.info.rank = rank;
+    table.info.devices.resize(devices);
+    for (Lane& lane : table.lanes)
+      if (lane.is_gpu) lane.pid = device;
+    return node_facts(table, job_settings(job));  // four to a node
+  };
+  EXPECT_TRUE(on(5, 1, 4).empty());
+  EXPECT_TRUE(on(5, 1, 8).empty()) << "half of each node's GPUs are idle";
+  EXPECT_TRUE(on(5, 0, 1).empty()) << "each process sees its own device alone";
+  EXPECT_TRUE(on(5, 3, 8).empty()) << "not in the order of ranks";
+  EXPECT_TRUE(on(-1, 1, 4).empty());
+  const std::vector<TracedFact> eight = on(5, 5, 8);
+  ASSERT_EQ(eight.size(), 1u);
+  const Status found = check_facts(job, eight, "job.toml");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().message,
+            "job.toml: gpus_per_node is 4, but the traces say 8 (rank 5 runs on device 5 of 8); correct the job file");
 }
 
 // What a file says is looked at before it has been checked.

@@ -118,6 +118,7 @@ TEST(Switches, AProductInSeveralLaunchesBringsItsCommunicationOnce) {
     EXPECT_EQ(added(after, BlockRole::kForwardLayer, CommKind::kAllGather), 2 * layers_run) << layer.size();
     EXPECT_EQ(added(after, BlockRole::kForwardLayer, CommKind::kReduceScatter), 2 * layers_run) << layer.size();
     EXPECT_EQ(added(after, BlockRole::kBackwardLayer, CommKind::kReduceScatter), 2 * layers_run) << layer.size();
+    EXPECT_EQ(added(after, BlockRole::kBackwardLayer, CommKind::kAllGather), 4 * layers_run) << layer.size();
   }
 }
 

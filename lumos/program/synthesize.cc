@@ -14,6 +14,7 @@
 #include "lumos/model/parameters.h"
 #include "lumos/program/plan.h"
 #include "lumos/program/rank_place.h"
+#include "lumos/program/synthetic_buckets.h"
 
 namespace lumos {
 namespace {
@@ -36,7 +37,7 @@ class StepWriter {
         head_(head_work(job, cluster)),
         layers_(layers_per_chunk(job)),
         parameters_(static_cast<double>(stage_parameters(job, stage_).total())),
-        buckets_(gradient_buckets(job, parameters_)) {}
+        buckets_(job, cluster, parameters_, write_) {}
 
   void step(int index) {
     step_ = static_cast<int16_t>(index);
@@ -66,8 +67,7 @@ class StepWriter {
     recorder().end_gpu_annotation(Place::kCompute);
     recorder().close(Place::kMain);
     flights_.clear();
-    reduced_.clear();
-    backward_parameters_ = 0;
+    buckets_.end_step();
   }
 
   RankRecorder& recorder() { return write_.recorder(); }
@@ -139,15 +139,15 @@ class StepWriter {
     const Label label{Phase::kForward, step_, microbatch, chunk, -1};
     Flight& flight = flights_[{microbatch, chunk}];
     const bool first = is_first_piece(chunk), last = is_last_piece(chunk);
-    const bool gathers = job_.overlap_param_gather && gathers_parameters() && microbatch == 0 && chunk == 0;
+    const bool gathers = job_.overlap_param_gather && buckets_.gathers() && microbatch == 0 && chunk == 0;
     block(BlockRole::kForwardEntry, label);
     wait_for_input({microbatch, virtual_stage(chunk) - 1, false});
-    if (gathers) gather_parameters();
+    if (gathers) buckets_.gather();
     if (first || last) upload();
     const StageParameters held = stage_parameters(job_, stage_);
     const double of_layer = layer_share(held);
     if (first) {
-      wait_for_parameters(static_cast<double>(held.embedding));
+      buckets_.wait_for_parameters(static_cast<double>(held.embedding));
       flight.embedding = write_.forward(embedding_.forward);
       end_part(Place::kMain);
     }
@@ -155,7 +155,7 @@ class StepWriter {
       Label own = label;
       own.layer = static_cast<int16_t>(first_layer(chunk) + i);
       block(BlockRole::kForwardLayer, own);
-      wait_for_parameters(of_layer);
+      buckets_.wait_for_parameters(of_layer);
       flight.checkpoints.push_back(-1);
       flight.layers.emplace_back();
       if (is_recomputed(i))
@@ -166,7 +166,7 @@ class StepWriter {
     }
     if (!last) return;
     block(BlockRole::kForwardExit, label);
-    wait_for_parameters(static_cast<double>(held.head));
+    buckets_.wait_for_parameters(static_cast<double>(held.head));
     flight.head = write_.forward(head_.forward);
     end_part(Place::kMain);
   }
@@ -174,7 +174,7 @@ class StepWriter {
   void backward_pass(int16_t microbatch, int16_t chunk) {
     const Label label{Phase::kBackward, step_, microbatch, chunk, -1};
     const Flight& flight = flights_.at({microbatch, chunk});
-    const bool reduces = job_.overlap_grad_reduce && reduces_gradients() && microbatch + 1 == job_.num_microbatches;
+    const bool reduces = job_.overlap_grad_reduce && buckets_.reduces() && microbatch + 1 == job_.num_microbatches;
     block(BlockRole::kBackwardEntry, label);
     wait_for_input({microbatch, virtual_stage(chunk), true});
     recorder().work(Place::kMain, write_.launch_ns());
@@ -183,7 +183,7 @@ class StepWriter {
     if (is_last_piece(chunk)) {
       write_.backward(head_.backward, flight.head);
       end_part(Place::kAutograd);
-      if (reduces) reduce_full_buckets(static_cast<double>(held.head));
+      if (reduces) buckets_.complete_gradients(static_cast<double>(held.head));
     }
     const double of_layer = layer_share(held);
     for (int64_t i = layers_; i-- > 0;) {
@@ -196,13 +196,13 @@ class StepWriter {
       else
         write_.backward(layer_.backward, flight.layers[index]);
       end_part(Place::kAutograd);
-      if (reduces) reduce_full_buckets(of_layer);
+      if (reduces) buckets_.complete_gradients(of_layer);
     }
     if (is_first_piece(chunk)) {
       block(BlockRole::kBackwardExit, label);
       write_.backward(embedding_.backward, flight.embedding);
       end_part(Place::kAutograd);
-      if (reduces) reduce_full_buckets(static_cast<double>(held.embedding));
+      if (reduces) buckets_.complete_gradients(static_cast<double>(held.embedding));
     }
     recorder().hand_over(Place::kAutograd, Place::kMain);
     flights_.erase({microbatch, chunk});
@@ -216,47 +216,6 @@ class StepWriter {
   /// After an embedding, a layer or a head.
   void end_part(Place thread) {
     if (cluster_.host.runs_ahead == 0) recorder().synchronize_stream(thread, Place::kCompute, write_.call_ns());
-  }
-
-  bool reduces_gradients() const { return job_.data_parallel_size > 1; }
-  bool gathers_parameters() const { return job_.use_distributed_optimizer && job_.data_parallel_size > 1; }
-  std::string_view gradient_type() const { return job_.grad_reduce_in_fp32 ? "Float" : dtype_name(job_); }
-
-  /// A bucket goes out when the gradients of its parameters are complete; their hooks run where these are accumulated.
-  void reduce_full_buckets(double parameters) {
-    constexpr double kRounding = 0.5;  // of a parameter
-    backward_parameters_ += parameters;
-    const double bucket = parameters_ / static_cast<double>(buckets_);
-    while (static_cast<int64_t>(reduced_.size()) < buckets_ &&
-           bucket * static_cast<double>(reduced_.size() + 1) <= backward_parameters_ + kRounding) {
-      recorder().open(Place::kAutograd, EventKind::kCpuOp,
-                      "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad");
-      recorder().open(Place::kAutograd, EventKind::kCpuOp, "torch::autograd::AccumulateGrad");
-      reduced_.push_back(write_.collective(Place::kAutograd, GroupKind::kData, reduction(), gradient_type()));
-      recorder().close(Place::kAutograd);
-      recorder().close(Place::kAutograd);
-    }
-  }
-
-  KernelWork reduction() const { return gradient_reduction(job_, cluster_, parameters_, buckets_); }
-
-  void gather_parameters() {
-    const KernelWork gather = parameter_gather(job_, cluster_, parameters_, buckets_);
-    for (int64_t i = 0; i < buckets_; ++i)
-      gathered_.push_back(write_.collective(Place::kMain, GroupKind::kData, gather, dtype_name(job_)));
-  }
-  /// The next `parameters` of the stage are read from here on: their buckets must have come.
-  void wait_for_parameters(double parameters) {
-    constexpr double kRounding = 0.5;  // of a parameter
-    if (gathered_.empty()) return;
-    read_parameters_ += parameters;
-    const double bucket = parameters_ / static_cast<double>(buckets_);
-    while (awaited_ < gathered_.size() && bucket * static_cast<double>(awaited_) + kRounding < read_parameters_)
-      write_.wait_for(Place::kMain, gathered_[awaited_++]);
-    if (awaited_ < gathered_.size()) return;
-    gathered_.clear();
-    awaited_ = 0;
-    read_parameters_ = 0;
   }
 
   /// Megatron's exchange between stages: all messages of a moment in one kernel, which everything waits for; one by one
@@ -331,14 +290,13 @@ class StepWriter {
 
   void synchronize_gradients() {
     block(BlockRole::kGradSync, {Phase::kGradSync, step_});
-    if (reduces_gradients() && !job_.overlap_grad_reduce)
-      reduced_.push_back(write_.collective(Place::kMain, GroupKind::kData, reduction(), gradient_type()));
-    for (uint32_t recorded : reduced_) write_.wait_for(Place::kMain, recorded);
+    if (buckets_.reduces() && !job_.overlap_grad_reduce) buckets_.reduce_all();
+    buckets_.wait_for_reduced();
     const RankGroup& ends = group(GroupKind::kEmbedding);
     if (job_.untie_embeddings_and_output_weights || ends.size() < 2) return;
     block(BlockRole::kGradSync, {Phase::kGradSync, step_});
     const double bytes = static_cast<double>(word_embedding_parameters(job_)) * gradient_bytes(job_);
-    agree("embedding_gradient", GroupKind::kEmbedding, bytes, gradient_type());
+    agree("embedding_gradient", GroupKind::kEmbedding, bytes, buckets_.gradient_type());
   }
 
   /// An all-reduce that the compute stream waits for.
@@ -389,10 +347,10 @@ class StepWriter {
     pass("multi_tensor_adam", "AdamFunctor");
     pass("multi_tensor_scale", "ScaleFunctor");
     recorder().close(Place::kMain);
-    if (!gathers_parameters() || job_.overlap_param_gather) return;
+    if (!buckets_.gathers() || job_.overlap_param_gather) return;
     block(BlockRole::kOptimizer, {Phase::kOptimizer, step_});
-    gather_parameters();
-    wait_for_parameters(parameters_);
+    buckets_.gather();
+    buckets_.wait_for_parameters(parameters_);
   }
 
   void log_loss() {
@@ -410,15 +368,10 @@ class StepWriter {
   LayerWork layer_, embedding_, head_;
   int64_t layers_;     ///< of a chunk
   double parameters_;  ///< of this GPU
-  int64_t buckets_;
+  SyntheticBuckets buckets_;
   int16_t step_ = 0;
   std::map<std::pair<int16_t, int16_t>, Flight> flights_;
-  std::vector<uint32_t> reduced_;           ///< records of the gradient buckets that are on their way
-  std::vector<uint32_t> gathered_;          ///< of parameter buckets, until all have been waited for
-  size_t awaited_ = 0;                      ///< of them
-  double read_parameters_ = 0;              ///< by passes since they were posted
   std::map<TensorKey, uint32_t> received_;  ///< of messages that a later pass reads
-  double backward_parameters_ = 0;          ///< whose gradients the last micro-batch has completed
 };
 
 TraceInfo info_of(const Job& job, const Cluster& cluster, int64_t rank, const RankGroups& groups) {

@@ -41,6 +41,8 @@ class FactFinder {
     collectives();
     passes();
     shapes();
+    norms();
+    for (TracedFact& fact : node_facts(table_, given_)) facts_.push_back(std::move(fact));
     return std::move(facts_);
   }
 
@@ -149,6 +151,34 @@ class FactFinder {
       add("num_microbatches", forwards / chunks, "the forward passes of a step");
     layers(found);
     recomputation(found);
+    overlap(found);
+  }
+
+  /// Whether gradients are reduced, and parameters gathered, by code that runs in passes or after them.
+  void overlap(const RecoveredRank& found) {
+    bool reduced_inside = false, reduced_after = false, gathered_inside = false, gathered_after = false;
+    for (size_t i = 0; i < found.labels.size(); ++i) {
+      const CollectiveDetail* detail = table_.collective_detail(found.list.launches[i].gpu_row);
+      if (detail == nullptr || !table_.text(detail->group_desc).starts_with(kDataGroup)) continue;
+      if (std::max(detail->in_elements, detail->out_elements) < kFewestGradients || found.labels[i].step < 0) continue;
+      const Phase phase = found.labels[i].phase;
+      if (table_.text(detail->collective).find("gather") != std::string_view::npos) {
+        gathered_inside |= phase == Phase::kInit || phase == Phase::kForward;
+        gathered_after |= phase == Phase::kOptimizer;
+      } else {
+        reduced_inside |= phase == Phase::kBackward;
+        reduced_after |= phase == Phase::kGradSync || phase == Phase::kOptimizer;
+      }
+    }
+    // What is left after the last pass may be the last of many buckets.
+    if (reduced_inside || reduced_after)
+      add("overlap_grad_reduce", reduced_inside,
+          reduced_inside ? "which reduce gradients over replicas in backward passes"
+                         : "which reduce gradients over replicas after the last backward pass");
+    if (gathered_inside != gathered_after)
+      add("overlap_param_gather", gathered_inside,
+          gathered_inside ? "which gather parameters in forward passes"
+                          : "which gather parameters after the optimizer");
   }
 
   /// Full recomputation runs the norms again, too. Norms that a compiler has fused do not tell, and checkpoints that
@@ -195,6 +225,8 @@ class FactFinder {
       add("params_dtype", name, "by the names of its matrix products");
     if (found.hidden > 0)
       add("hidden_size", found.hidden, fmt::format("the width of its embedding, {}", found.embedding));
+    else if (found.layer.hidden > 0)
+      add("hidden_size", found.layer.hidden, "the width of what follows its attention");
     if (found.sequence > 0) {
       add("seq_length", found.sequence, fmt::format("the tokens of a sample in {}", found.embedding));
       add("micro_batch_size", found.samples, fmt::format("the samples in {}", found.embedding));
@@ -204,7 +236,32 @@ class FactFinder {
     if (found.heads > 0)
       add("num_attention_heads", found.heads * tensor,
           fmt::format("by {} on each of {} ranks", found.attention, tensor));
+    else if (found.layer.heads > 0) {
+      add("num_attention_heads", found.layer.heads * tensor, "by the product after its attention");
+      add("kv_channels", found.layer.head_size, "the last size of its queries");
+    }
     if (found.ffn > 0) add("ffn_hidden_size", found.ffn * tensor, "by the products that give its hidden state");
+    if (found.layer.key_heads > 0)
+      add("num_query_groups", found.layer.key_heads * tensor, "by the products before its attention");
+    if (found.layer.ffn > 0)
+      add("swiglu", found.layer.gated,
+          found.layer.gated ? "whose FFN makes twice the features that its last product sums over"
+                            : "whose FFN's last product sums over all features of the one before");
+  }
+
+  /// What the kernels of norms are called. Operators that serve both kinds do not tell, nor do norms in parts.
+  void norms() {
+    bool layer = false, root_mean_square = false;
+    for (uint32_t row = 0; row < table_.size(); ++row) {
+      if (table_.kind[row] != EventKind::kKernel || row_family(table_, row) != KernelFamily::kNorm) continue;
+      const std::string_view name = table_.name_of(row);
+      const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+      const bool rms = has("rmsnorm") || has("rms_norm") || has("RMSNorm") || has("RmsNorm");
+      root_mean_square |= rms;
+      layer |= !rms && (has("::ln_") || has("layernorm") || has("layer_norm") || has("LayerNorm"));
+    }
+    if (layer != root_mean_square)
+      add("normalization", root_mean_square ? "RMSNorm" : "LayerNorm", "by the names of its kernels");
   }
 
   /// The largest messages between the parts of a model are activations; losses and flags are small.
@@ -268,7 +325,8 @@ bool agrees(const Job& job, const TracedFact& fact) {
 
 /// A replica of its own has nothing to scatter to, one part of a tensor nothing to be parallel to.
 bool matters(const Job& job, const TracedFact& fact) {
-  if (fact.field == "use_distributed_optimizer") return job.data_parallel_size > 1;
+  if (fact.field == "use_distributed_optimizer" || fact.field.starts_with("overlap_"))
+    return job.data_parallel_size > 1;
   if (fact.field == "sequence_parallel") return job.tensor_model_parallel_size > 1;
   return true;
 }
@@ -277,6 +335,24 @@ bool matters(const Job& job, const TracedFact& fact) {
 
 std::vector<TracedFact> traced_facts(const EventTable& table, const std::vector<JobSetting>& given) {
   return FactFinder(table, given).run();
+}
+
+std::vector<TracedFact> node_facts(const EventTable& table, const std::vector<JobSetting>& given) {
+  const auto devices = static_cast<int64_t>(table.info.devices.size());
+  const int64_t rank = table.info.rank;
+  std::set<int64_t> used;
+  for (const Lane& lane : table.lanes)
+    if (lane.is_gpu && lane.pid >= 0) used.insert(lane.pid);
+  // A process that was given only its own device sees one, as device 0.
+  if (devices < 2 || rank < 0 || used.size() != 1 || rank % devices != *used.begin()) return {};
+  Job job;
+  for (const auto& [name, text] : given) {
+    if (name != "gpus_per_node" || !set_job_field(job, *find_job_field(name), text) || job.gpus_per_node < 1) continue;
+    // A job may leave GPUs of its nodes idle: its ranks show it.
+    if (rank % job.gpus_per_node == *used.begin()) return {};
+  }
+  return {{"gpus_per_node", fmt::format("{}", devices),
+           fmt::format("rank {} runs on device {} of {}", rank, *used.begin(), devices)}};
 }
 
 Status check_facts(const Job& job, const std::vector<TracedFact>& facts, std::string_view job_file) {

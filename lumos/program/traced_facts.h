@@ -24,6 +24,9 @@ struct TracedFact {
 /// are of what it holds.
 std::vector<TracedFact> traced_facts(const EventTable& table, const std::vector<JobSetting>& given);
 
+/// Those of them that differ from rank to rank: the GPUs of a node, unless what is `given` explains the rank's device.
+std::vector<TracedFact> node_facts(const EventTable& table, const std::vector<JobSetting>& given);
+
 /// Success, or kUsage that names the field, both values and what to do.
 Status check_facts(const Job& job, const std::vector<TracedFact>& facts, std::string_view job_file);
 

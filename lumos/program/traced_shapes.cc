@@ -37,17 +37,6 @@ std::vector<ShapedOp> shaped_ops(const EventTable& table) {
   return ops;
 }
 
-/// Rows, sum and columns of a product of matrices; whether `op` is one.
-bool product_of(const ShapedOp& op, int64_t& sums_over, int64_t& columns) {
-  const size_t first = op.name == "aten::addmm" ? 1 : 0;
-  const bool linear = op.name == "aten::linear";
-  if (op.name != "aten::mm" && op.name != "aten::addmm" && !linear) return false;
-  if (op.dims.size() < first + 2 || op.dims[first].size() < 2 || op.dims[first + 1].size() != 2) return false;
-  sums_over = op.dims[first].back();
-  columns = op.dims[first + 1][linear ? 0 : 1];
-  return true;
-}
-
 /// The type of the first argument, in a job file's spelling.
 std::string_view type_of(std::string_view types) {
   const size_t begin = types.find('"') == std::string_view::npos ? types.find('\'') : types.find('"');
@@ -60,7 +49,7 @@ std::string_view type_of(std::string_view types) {
 
 class ShapeReader {
  public:
-  explicit ShapeReader(const EventTable& table) : ops_(shaped_ops(table)) {}
+  explicit ShapeReader(const EventTable& table) : table_(table), ops_(shaped_ops(table)) {}
 
   TracedShapes run() {
     read_embedding();
@@ -90,9 +79,7 @@ class ShapeReader {
   void read_attention() {
     std::set<std::pair<int64_t, int64_t>> found;
     for (const ShapedOp& op : ops_) {
-      const bool attends = op.name == "FlashAttnFunc" || op.name == "aten::scaled_dot_product_attention" ||
-                           op.name == "flash_attn::_flash_attn_forward";
-      if (!attends || op.dims.empty() || op.dims[0].size() != 4 || out_.sequence == 0) continue;
+      if (!is_attention_operator(op.name) || op.dims.empty() || op.dims[0].size() != 4 || out_.sequence == 0) continue;
       const std::vector<int64_t>& query = op.dims[0];
       if ((query[1] == out_.sequence) == (query[2] == out_.sequence)) continue;
       found.insert({query[1] == out_.sequence ? query[2] : query[1], query[3]});
@@ -104,15 +91,18 @@ class ShapeReader {
   void read_products() {
     std::set<std::string_view> types;
     std::set<int64_t> into_hidden;
-    int64_t sums_over = 0, columns = 0;
+    ProductShape product;
     for (const ShapedOp& op : ops_) {
-      if (!product_of(op, sums_over, columns)) continue;
+      if (!is_product(op.name, op.dims, &product)) continue;
       types.insert(type_of(op.types));
-      if (columns == out_.hidden) into_hidden.insert(sums_over);
+      if (product.columns == out_.hidden) into_hidden.insert(product.sums_over);
     }
     if (types.size() == 1) out_.dtype = std::string(*types.begin());
-    if (out_.heads == 0 || out_.hidden == 0) return;
-    // Besides the FFN's, attention's output and, backwards, what came out of the hidden state turns into it again.
+    out_.layer = layer_shapes(table_);
+    out_.ffn = out_.layer.ffn;
+    if (out_.ffn > 0 || out_.heads == 0 || out_.hidden == 0) return;
+    // Of a single layer the order does not tell. Besides the FFN's, attention's output and, backwards, what came out of
+    // the hidden state turns into it again.
     const int64_t width = out_.heads * out_.head_size;
     for (int64_t known : {out_.hidden, width, 3 * width, out_.vocabulary, out_.samples * out_.sequence})
       into_hidden.erase(known);
@@ -120,6 +110,7 @@ class ShapeReader {
       out_.ffn = *into_hidden.begin();
   }
 
+  const EventTable& table_;
   std::vector<ShapedOp> ops_;
   TracedShapes out_;
 };

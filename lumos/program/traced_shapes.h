@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lumos/program/layer_shapes.h"
 #include "lumos/trace/event_table.h"
 
 namespace lumos {
@@ -20,6 +21,7 @@ struct TracedShapes {
   int64_t heads = 0;
   int64_t head_size = 0;
   int64_t ffn = 0;        ///< what the second product of the FFN sums over
+  LayerShapes layer;      ///< by the order of its products
   std::string dtype;      ///< of the matrix products: bf16, fp16 or fp32
   std::string embedding;  ///< "aten::embedding [[25600, 1024], [1, 2048]]", where the first four come from
   std::string attention;  ///< the same of heads and their size

@@ -1,6 +1,7 @@
 // A host that gets faster must not make a step longer, whatever the trace.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "lumos/base/test_data.h"

@@ -9,7 +9,7 @@ namespace {
 double to_ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 
 std::string_view source_name(TraceInfo::RankSource source) {
-  constexpr std::string_view kNames[] = {"order", "distributed_info", "file_name", "regex"};
+  constexpr std::string_view kNames[] = {"order", "distributed_info", "file_name", "regex", "process"};
   return kNames[static_cast<size_t>(source)];
 }
 

@@ -33,7 +33,8 @@ std::string more(size_t count) { return fmt::format("({} more)", count - kMostLi
 
 std::string rank_text(const TraceInfo& info) {
   constexpr std::string_view kSources[] = {"from the order of the files", "from distributedInfo",
-                                           "from the file's name", "from --rank-regex"};
+                                           "from the file's name", "from --rank-regex",
+                                           "from the processes of a merged file"};
   std::string out = fmt::format("{}", info.rank);
   if (info.world_size > 0) out += fmt::format(" of {}", info.world_size);
   out += fmt::format(", {}", kSources[static_cast<size_t>(info.rank_source)]);

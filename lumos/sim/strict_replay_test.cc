@@ -2,6 +2,7 @@
 // graph is for: its step responds to change as the real one does.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "lumos/base/json_value.h"

@@ -7,6 +7,7 @@
 #include "lumos/base/test_data.h"
 #include "lumos/trace/launch_flows.h"
 #include "lumos/trace/reader.h"
+#include "lumos/trace/trace_warnings.h"
 
 namespace lumos {
 namespace {
@@ -68,6 +69,21 @@ TEST(FlowLinks, ACallThatBeginsWithTheFlowIsTheLaunch) {
            flow("HostToDevice", 'f', 1, 800, 3, 160) + metadata());
   EXPECT_EQ(t.size(), 3u);
   EXPECT_EQ(launch_starts(t), std::vector<int64_t>{120'000});
+}
+
+// The launch that a flow stands for is no event of the file, so a file does not break off behind it.
+TEST(FlowLinks, ACutIsToldByTheLastEventOfTheFile) {
+  std::string text = "[" + call(7, 100, 50, 9) + flow("HostToDevice", 's', 1, 50, 7, 120) +
+                     flow("HostToDevice", 'f', 1, 800, 3, 160) + task(3, 3, 160, 8);
+  text += R"({"ph":"X","name":"cut he)";
+  auto t = read_trace_bytes(text, "cut.json", {});
+  ASSERT_TRUE(t) << t.error().message;
+  ASSERT_EQ(launch_starts(*t), std::vector<int64_t>{120'000});
+  ASSERT_TRUE(t->info.truncated);
+  const EventTable* const tables[] = {&*t};
+  const std::vector<std::string> warnings = trace_warnings(tables);
+  ASSERT_FALSE(warnings.empty());
+  EXPECT_NE(warnings[0].find("after 'Add' at 0.060 ms"), std::string::npos) << warnings[0];
 }
 
 // Every order of the events in the file, ids that are used in two categories, a stream that is not its thread, and

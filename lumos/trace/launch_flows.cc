@@ -1,6 +1,7 @@
 #include "lumos/trace/launch_flows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -40,7 +41,10 @@ class Linker {
       : table_(table), calls_(sorted_entries(table, false)), works_(sorted_entries(table, true)) {}
 
   std::vector<LaunchFlow> run() {
-    if (ids_are_shared()) find_owners();
+    if (ids_are_shared()) {
+      sort_by_process();
+      find_owners();
+    }
     std::vector<LaunchFlow> flows;
     for_each_work([&](uint32_t work, size_t begin, size_t end) {
       const auto owner = owner_.find(device_of(work));
@@ -58,24 +62,47 @@ class Linker {
   /// Calls visit(work, begin, end) with the range of calls that have its id.
   template <class Visit>
   void for_each_work(Visit visit) const {
-    size_t c = 0;
+    size_t begin = 0, end = 0;
     for (const Entry& work : works_) {
-      while (c < calls_.size() && calls_[c].id < work.id) ++c;
-      size_t end = c;
-      while (end < calls_.size() && calls_[end].id == work.id) ++end;
-      if (end > c) visit(work.row, c, end);
+      if (begin == end || calls_[begin].id != work.id) {
+        for (begin = end; begin < calls_.size() && calls_[begin].id < work.id;) ++begin;
+        for (end = begin; end < calls_.size() && calls_[end].id == work.id;) ++end;
+      }
+      if (end > begin) visit(work.row, begin, end);
     }
+  }
+
+  /// Calls visit(first, past) for each process's calls in [begin, end). O(processes log calls).
+  template <class Visit>
+  void for_each_process(size_t begin, size_t end, Visit visit) const {
+    while (begin < end) {
+      const NameId process = process_of(calls_[begin].row);
+      const auto past = by_process_ ? std::partition_point(calls_.begin() + begin, calls_.begin() + end,
+                                                           [&](Entry e) { return process_of(e.row) == process; })
+                                    : calls_.begin() + end;
+      visit(begin, static_cast<size_t>(past - calls_.begin()));
+      begin = static_cast<size_t>(past - calls_.begin());
+    }
+  }
+
+  bool is_earlier(uint32_t a, uint32_t b) const {
+    return table_.ts_ns[a] != table_.ts_ns[b] ? table_.ts_ns[a] < table_.ts_ns[b] : a < b;
   }
 
   /// The last call before the work, else the first; of one process only where `process` is given.
   uint32_t launcher(uint32_t work, size_t begin, size_t end, const NameId* process) const {
-    uint32_t found = kNoIndex;
-    for (size_t i = begin; i < end; ++i) {
-      const uint32_t call = calls_[i].row;
-      if (process != nullptr && process_of(call) != *process) continue;
-      if (found == kNoIndex || table_.ts_ns[call] <= table_.ts_ns[work]) found = call;
-    }
-    return found;
+    uint32_t before = kNoIndex, first = kNoIndex;
+    for_each_process(begin, end, [&](size_t from, size_t past) {
+      const uint32_t earliest = calls_[from].row;
+      if (process != nullptr && process_of(earliest) != *process) return;
+      if (first == kNoIndex || is_earlier(earliest, first)) first = earliest;
+      const auto later = std::partition_point(calls_.begin() + from, calls_.begin() + past,
+                                              [&](Entry e) { return table_.ts_ns[e.row] <= table_.ts_ns[work]; });
+      if (later == calls_.begin() + from) return;
+      const uint32_t last = std::prev(later)->row;
+      if (before == kNoIndex || is_earlier(before, last)) before = last;
+    });
+    return before != kNoIndex ? before : first;
   }
 
   bool ids_are_shared() const {
@@ -83,6 +110,16 @@ class Linker {
       if (calls_[i].id == calls_[i - 1].id && process_of(calls_[i].row) != process_of(calls_[i - 1].row)) return true;
     }
     return false;
+  }
+
+  /// Each id's calls by process and start, so that none is looked at twice.
+  void sort_by_process() {
+    by_process_ = true;
+    std::sort(calls_.begin(), calls_.end(), [&](const Entry& a, const Entry& b) {
+      if (a.id != b.id) return a.id < b.id;
+      if (process_of(a.row) != process_of(b.row)) return process_of(a.row) < process_of(b.row);
+      return is_earlier(a.row, b.row);
+    });
   }
 
   struct Device {
@@ -98,12 +135,10 @@ class Linker {
     for_each_work([&](uint32_t work, size_t begin, size_t end) {
       Device& device = devices[device_of(work)];
       ++device.works;
-      std::vector<NameId> processes;
-      for (size_t i = begin; i < end && table_.ts_ns[calls_[i].row] <= table_.ts_ns[work]; ++i) {
-        const NameId process = process_of(calls_[i].row);
-        if (std::find(processes.begin(), processes.end(), process) == processes.end()) processes.push_back(process);
-      }
-      for (NameId process : processes) ++device.explained[process];
+      for_each_process(begin, end, [&](size_t from, size_t) {
+        const uint32_t first = calls_[from].row;
+        if (table_.ts_ns[first] <= table_.ts_ns[work]) ++device.explained[process_of(first)];
+      });
     });
     std::vector<std::pair<size_t, NameId>> order;
     for (auto& [name, device] : devices) {
@@ -127,8 +162,9 @@ class Linker {
   }
 
   const EventTable& table_;
-  std::vector<Entry> calls_, works_;  // by id and start
-  std::map<NameId, NameId> owner_;    // process of a device, where ids do not tell
+  std::vector<Entry> calls_, works_;  // by id and start; calls by id, process and start once by_process_ is set
+  bool by_process_ = false;
+  std::map<NameId, NameId> owner_;  // process of a device, where ids do not tell
 };
 
 }  // namespace

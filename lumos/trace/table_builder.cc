@@ -154,7 +154,7 @@ void TableBuilder::append_rows(const ParsedBlock& block) {
     uint32_t detail = row.detail;
     if (detail != kNoIndex) {
       if (is_gpu_work(row.kind)) detail = gpu_of_block_[detail];
-      if (row.kind == EventKind::kCpuOp) detail = ops_of_block_[detail];
+      if (row.kind == EventKind::kCpuOp || row.kind == EventKind::kAnnotation) detail = ops_of_block_[detail];
       if (row.kind == EventKind::kSync) detail += first_sync;
     }
     uint32_t lane = lanes_of_block_[row.lane];

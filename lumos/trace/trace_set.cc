@@ -8,6 +8,7 @@
 #include "lumos/base/parallel.h"
 #include "lumos/trace/rank_of_file.h"
 #include "lumos/trace/reader.h"
+#include "lumos/trace/split_ranks.h"
 
 namespace lumos {
 
@@ -91,7 +92,7 @@ Status set_ranks(std::vector<EventTable>& tables, const std::string& rank_regex)
     if (info.rank < 0) {
       if (auto rank = rank_of_file_name(info.file)) info.rank = *rank, info.rank_source = Source::kFileName;
     }
-    if (pattern) {
+    if (pattern && info.rank_source != Source::kProcess) {
       if (auto rank = rank_by_regex(*pattern, info.file))
         info.rank = *rank, info.rank_source = Source::kRegex, ++found_by_regex;
     }
@@ -160,14 +161,15 @@ Result<TraceSet> read_traces(const std::vector<std::string>& paths, const ReadOp
   int files_at_once = std::min(threads, static_cast<int>(std::min<size_t>(files.size(), 1 << 16)));
   ReadOptions per_file = options;
   per_file.threads = std::max(1, threads / std::max(1, files_at_once));
-  std::vector<Result<EventTable>> results(files.size(), fail(ErrorKind::kFailed, "not read"));
+  std::vector<Result<std::vector<EventTable>>> results(files.size(), fail(ErrorKind::kFailed, "not read"));
   parallel_for(
-      files.size(), files_at_once, [&](size_t i) { results[i] = read_trace_file(files[i], per_file); }, options.stop);
+      files.size(), files_at_once, [&](size_t i) { results[i] = read_trace_file(files[i], per_file).map(split_ranks); },
+      options.stop);
   if (options.stop.stop_requested()) return fail_interrupted();
   TraceSet set;
   for (size_t i = 0; i < files.size(); ++i) {
     if (results[i]) {
-      set.tables.push_back(std::move(*results[i]));
+      for (EventTable& table : *results[i]) set.tables.push_back(std::move(table));
     } else {
       set.failures.push_back({files[i], std::move(results[i]).error()});
     }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 namespace lumos {
 
@@ -24,10 +26,27 @@ bool launches(const EventTable& table) {
   return false;
 }
 
+/// How many rows the file has itself. Behind them stand the launches that flows tell of (Ascend): each lies at the end
+/// of a call and ends with it.
+size_t rows_of_file(const EventTable& table) {
+  std::map<std::pair<uint32_t, int64_t>, int64_t> first_start;  // of the calls by lane and end
+  for (size_t row = 0; row < table.size(); ++row) {
+    if (table.kind[row] != EventKind::kRuntime) continue;
+    const auto [at, is_new] = first_start.try_emplace({table.lane[row], table.end_ns(row)}, table.ts_ns[row]);
+    if (!is_new) at->second = std::min(at->second, table.ts_ns[row]);
+  }
+  size_t rows = table.size();
+  for (; rows > 0 && table.kind[rows - 1] == EventKind::kRuntime; --rows) {
+    if (first_start.at({table.lane[rows - 1], table.end_ns(rows - 1)}) == table.ts_ns[rows - 1]) break;
+  }
+  return rows;
+}
+
 /// The rows are in the order of the file: the last one is where reading stopped.
 std::string last_event(const EventTable& table) {
-  if (table.size() == 0) return "before any event that is used";
-  const size_t row = table.size() - 1;
+  const size_t rows = rows_of_file(table);
+  if (rows == 0) return "before any event that is used";
+  const size_t row = rows - 1;
   const int64_t first_ns = *std::min_element(table.ts_ns.begin(), table.ts_ns.end());
   return fmt::format("after '{}' at {:.3f} ms", table.name_of(row),
                      static_cast<double>(table.ts_ns[row] - first_ns) / 1e6);

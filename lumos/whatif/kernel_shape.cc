@@ -1,6 +1,7 @@
 #include "lumos/whatif/kernel_shape.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lumos/whatif/launching_operator.h"
 
@@ -51,6 +52,28 @@ std::optional<ProductShape> attention(const std::vector<TensorShape>& tensors, u
   return shape;
 }
 
+/// The two products of a linear layer backwards are dY W, of [rows, out] and [out, in], and dY^T X, of [out, rows] and
+/// [rows, in]: the rows of either are the sum of the other. Autograd computes the gradient of the input first, so the
+/// later one sums over the rows. Looks at what stands before `at` under the same function of the backward pass.
+bool sums_rows(const EventTable& table, const Nesting& nested, const ShapeTable& shapes, uint32_t at,
+               const GemmShape& shape) {
+  const uint32_t parent = nested.parent[at];
+  if (parent == kNoIndex || shape.batch != 1) return false;
+  if (table.name_of(parent).find("Backward") == std::string_view::npos) return false;
+  const auto place = [&](uint32_t row) { return std::pair(table.lane[row], table.ts_ns[row]); };
+  auto it = std::partition_point(nested.order.begin(), nested.order.end(),
+                                 [&](uint32_t row) { return place(row) < place(at); });
+  while (it != nested.order.begin() && *--it != parent) {
+    if (nested.parent[*it] != parent) continue;
+    const auto other = product_of(table.name_of(*it), shapes.of_row(*it));
+    const auto* gemm = other ? std::get_if<GemmShape>(&*other) : nullptr;
+    if (gemm == nullptr || gemm->batch != 1 || gemm->m != shape.k) continue;
+    // The weight's gradient may be written either way round.
+    if (std::minmax(gemm->k, gemm->n) == std::minmax(shape.m, shape.n)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<ProductShape> product_of(std::string_view operator_name, const std::vector<TensorShape>& tensors) {
@@ -71,10 +94,16 @@ std::optional<ProductShape> product_of(std::string_view operator_name, const std
 std::optional<ProductShape> product_around(const EventTable& table, const Nesting& nested, const ShapeTable& shapes,
                                            uint32_t row) {
   std::optional<ProductShape> product;
-  first_around(nested, row, [&](uint32_t at) {
+  const uint32_t found = first_around(nested, row, [&](uint32_t at) {
     product = product_of(table.name_of(at), shapes.of_row(at));
     return product.has_value();
   });
+  // aten::matmul may stand between the function and aten::mm.
+  if (auto* gemm = product ? std::get_if<GemmShape>(&*product) : nullptr) {
+    const uint32_t around = nested.parent[found];
+    const bool wrapped = around != kNoIndex && table.name_of(around) == "aten::matmul";
+    gemm->sums_rows = sums_rows(table, nested, shapes, wrapped ? around : found, *gemm);
+  }
   return product;
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "lumos/graph/test_job.h"
 #include "lumos/sim/simulate.h"
 

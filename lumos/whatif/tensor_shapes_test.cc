@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lumos/trace/reader.h"
 #include "lumos/whatif/kernel_shape.h"
 
 namespace lumos {
@@ -43,6 +44,48 @@ TEST(KernelShape, AttentionInBothLayouts) {
   ASSERT_TRUE(one && other);
   EXPECT_EQ(std::get<AttentionShape>(*one), std::get<AttentionShape>(*other));
   EXPECT_EQ(std::get<AttentionShape>(*one).key_length, 256);
+}
+
+// Backwards a linear layer has two products; the second is the weight's gradient, which sums over the rows, however it
+// is written and whatever else the function calls. A forward product never does.
+TEST(KernelShape, TheGradientOfAWeightSumsOverTheRows) {
+  struct Case {
+    const char* parent;
+    const char* first;
+    const char* second;
+    bool sums;
+  };
+  const Case cases[] = {{"AddmmBackward0", "[[1023, 48], [48, 32]]", "[[48, 1023], [1023, 32]]", true},  // dY W, dY^T X
+                        {"AddmmBackward0", "[[1023, 48], [48, 32]]", "[[32, 1023], [1023, 48]]", true},  // X^T dY
+                        {"LinearWithGradAccumulationBackward", "[[32, 32], [32, 32]]", "[[32, 32], [32, 32]]", true},
+                        {"AddmmBackward0", "[[1023, 48], [48, 32]]", "[[1023, 48], [48, 32]]", false},
+                        {"forward", "[[1023, 48], [48, 32]]", "[[48, 1023], [1023, 32]]", false}};
+  for (const char* wrapper : {"", "aten::matmul"}) {
+    for (const Case& c : cases) {
+      std::string events;
+      const auto add = [&](const std::string& name, int ts, int dur, const std::string& dims) {
+        events += fmt::format(R"({}{{"ph": "X", "cat": "cpu_op", "name": "{}", "pid": 1, "tid": 1, "ts": {}, "dur": {},
+            "args": {{"Input Dims": {}, "Input type": ["c10::Half", "c10::Half"]}}}})",
+                              events.empty() ? "" : ",", name, ts, dur, dims);
+      };
+      add(c.parent, 10, 100, "[]");
+      if (*wrapper != '\0') add(wrapper, 20, 20, c.first);
+      add("aten::mm", 21, 10, c.first);
+      add("aten::t", 45, 5, "[[48, 1023]]");
+      if (*wrapper != '\0') add(wrapper, 50, 20, c.second);
+      add("aten::mm", 51, 10, c.second);
+      auto table = read_trace_bytes("[" + events + "]", "test", {});
+      ASSERT_TRUE(table) << table.error().message;
+      const Nesting nested = nesting(*table);
+      const ShapeTable shapes(*table);
+      std::vector<bool> sums;
+      for (uint32_t row = 0; row < table->size(); ++row) {
+        if (table->name_of(row) != "aten::mm") continue;
+        sums.push_back(std::get<GemmShape>(*product_around(*table, nested, shapes, row)).sums_rows);
+      }
+      EXPECT_EQ(sums, (std::vector<bool>{false, c.sums})) << c.parent << c.second << wrapper;
+    }
+  }
 }
 
 }  // namespace
