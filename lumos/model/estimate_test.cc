@@ -110,7 +110,6 @@ TEST(Estimate, AClusterThatIsTooSmallIsAnError) {
   EXPECT_NE(result.error().message.find("world_size 16"), std::string::npos);
 }
 
-<<<<<<< HEAD
 TEST(Estimate, AnFp32JobIsMeasuredAgainstThePeakOfItsNumbers) {
   Cluster cluster = test_cluster();
   for (double peak : {20.0, 60.0, 150.0}) {
@@ -133,7 +132,8 @@ TEST(Estimate, TokensOfTheLargestBatchesAreCounted) {
       EXPECT_EQ(tokens_per_step(job), static_cast<double>(batch) * std::stod(tokens));
     }
   }
-=======
+}
+
 // Sequence parallelism saves memory-bound work and pays with starts of collectives: how dear these are decides.
 TEST(Estimate, SequenceParallelismPaysWhereCollectivesStartFast) {
   const Job without =
@@ -152,7 +152,6 @@ TEST(Estimate, SequenceParallelismPaysWhereCollectivesStartFast) {
     before_ms = gained_ms(start_us);
   }
   EXPECT_LT(before_ms, 0);
->>>>>>> main
 }
 
 }  // namespace

@@ -26,18 +26,11 @@ Given given_in(const std::vector<JobSetting>& settings) {
 
 /// Sizes beyond this are slips of the keyboard.
 constexpr int64_t kLargestSize = 1'000'000;
-<<<<<<< HEAD
 /// Parameters of a bucket may be more.
 constexpr int64_t kLargestBucket = 1'000'000'000'000;
-=======
-/// Parameters of a bucket, and a batch, may be larger.
-constexpr int64_t kLargestCount = 1'000'000'000'000;
 /// What is multiplied out of sizes: parameters, numbers of a micro-batch's widest activation, tokens of a step. Times
 /// the bytes of each and whatever else is counted per layer or kernel it still fits into 64 bits.
 constexpr double kLargestProduct = 1e15;
-/// Passes of a step over all stages: a walk through them is still one of seconds.
-constexpr double kMostPasses = 1e8;
->>>>>>> main
 
 struct IntegerRange {
   int64_t least = 1, most = kLargestSize;
@@ -128,7 +121,7 @@ Status check_products(const Job& job) {
   TRY_STATUS(check_product("global_batch_size x seq_length", real(job.global_batch_size) * real(job.seq_length),
                            kLargestProduct));
   return check_product("pipeline stages x model chunks x num_microbatches",
-                       real(num_chunks(job)) * real(job.num_microbatches), kMostPasses);
+                       real(num_chunks(job)) * real(job.num_microbatches), real(kMostPasses));
 }
 
 /// world_size = TP x PP x CP x DP: the replica is what the split says, so DP follows a world that was asked for.
@@ -314,15 +307,6 @@ Status check_schedule(const Job& job) {
                           job.pipeline_model_parallel_size);
 }
 
-Status check_passes(const Job& job) {
-  if (num_chunks(job) <= kMostPasses / job.num_microbatches) return {};
-  return fail(ErrorKind::kUsage,
-              "pipeline_model_parallel_size {} x virtual_pipeline_model_parallel_size {} x num_microbatches {} are "
-              "more than the {} passes of a step that Lumos walks",
-              job.pipeline_model_parallel_size, job.virtual_pipeline_model_parallel_size, job.num_microbatches,
-              kMostPasses);
-}
-
 Status check_sizes(const Job& job) {
   const int64_t replica = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
   if (job.world_size != replica * job.data_parallel_size) {
@@ -408,7 +392,6 @@ Status check_job(const Job& job) {
   TRY_STATUS(check_products(job));
   TRY_STATUS(check_rank_order(job));
   TRY_STATUS(check_sizes(job));
-  TRY_STATUS(check_passes(job));
   TRY_STATUS(check_split(job));
   TRY_STATUS(check_schedule(job));
   TRY_STATUS(check_recompute(job));

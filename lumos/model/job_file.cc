@@ -11,32 +11,6 @@
 namespace lumos {
 namespace {
 
-<<<<<<< HEAD
-std::string unknown_warning(const std::vector<std::string>& unknown) {
-  std::string names;
-  for (const std::string& name : unknown) {
-    names += names.empty() ? "" : ", ";
-    names += name;
-    const std::string_view near = nearest(name, job_field_names());
-    if (!near.empty()) names += fmt::format(" (did you mean {}?)", near);
-=======
-Result<std::string> scalar_text(const ValueView& view) {
-  if (!view.exists()) return std::string("null");
-  const Value& value = *view.value();
-  switch (value.kind()) {
-    case Value::Kind::kBool:
-      return std::string(*value.get<bool>() ? "true" : "false");
-    case Value::Kind::kInt:
-      return fmt::format("{}", *value.get<int64_t>());
-    case Value::Kind::kDouble:
-      return fmt::format("{}", *value.get<double>());
-    case Value::Kind::kString:
-      return *value.get<std::string>();
-    default:
-      return view.error("a job setting is a number, a text or true and false");
-  }
-}
-
 bool is_scalar(const Value& value) {
   const Value::Kind kind = value.kind();
   return kind == Value::Kind::kBool || kind == Value::Kind::kInt || kind == Value::Kind::kDouble ||
@@ -58,7 +32,6 @@ std::vector<std::string> unread_warnings(const std::vector<std::string>& unread)
     if (use != ArgumentUse::kUnknown) continue;
     const std::string_view near = nearest(name, known);
     if (!near.empty()) list += fmt::format(" (did you mean {}?)", near);
->>>>>>> main
   }
   constexpr std::array<std::string_view, 3> kSaid = {
       "not read from the job file: ", "without effect on the time of a step: ",
@@ -134,14 +107,9 @@ Result<std::vector<JobSetting>> settings_from_value(const ValueView& object) {
   std::vector<JobSetting> settings;
   for (const auto& [key, view] : TRY(object.members())) {
     // Only what a job has must be a scalar; files carry notes of other shapes beside it.
-<<<<<<< HEAD
-    const bool known = find_job_field(key) != nullptr;
-    settings.emplace_back(key, known ? TRY(setting_text(view)) : std::string("null"));
-=======
     const bool known = find_job_field(argument_name(key)) != nullptr;
     const bool scalar = known || !view.exists() || is_scalar(*view.value());
-    settings.emplace_back(key, scalar ? TRY(scalar_text(view)) : std::string(kNotScalar));
->>>>>>> main
+    settings.emplace_back(key, scalar ? TRY(setting_text(view)) : std::string(kNotScalar));
   }
   auto translated = settings_from_arguments(settings);
   if (!translated) return object.error(translated.error().message);
