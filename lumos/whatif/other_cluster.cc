@@ -66,9 +66,9 @@ class ClusterChange {
       if (target && target->name == known->name) return to_.gpu;
       return *known;
     }
-    return fail(ErrorKind::kUsage, "--cluster: the traced GPU is {}; describe it with --from-cluster FILE",
-                device.name.empty() ? "not named in the trace"
-                                    : fmt::format("called '{}', which is not known", device.name));
+    return fail(
+        ErrorKind::kUsage, "--cluster: the traced GPU is {}; describe it with --from-cluster FILE",
+        device.name.empty() ? "not named in the trace" : fmt::format("called '{}', which is not known", device.name));
   }
 
   Status change_rank(const RankTasks& rank) {
