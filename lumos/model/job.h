@@ -89,6 +89,13 @@ struct Job {
   bool operator==(const Job&) const = default;
 };
 
+/// Samples of a global batch: more is a slip of the keyboard.
+inline constexpr int64_t kLargestBatch = 1'000'000'000'000;
+
+/// Forward passes of a step, over all stages, chunks and micro-batches: every model walks them one by one, with 32
+/// bytes for each, and more of them than that would take minutes. Real jobs have thousands.
+inline constexpr int64_t kMostPasses = 10'000'000;
+
 /// One setting as the user wrote it: "tensor_model_parallel_size", "4". An empty value or "null" unsets.
 using JobSetting = std::pair<std::string, std::string>;
 
