@@ -71,6 +71,8 @@ Result<std::string> find_config_in(const std::vector<std::string>& folders, std:
       if (fs::is_regular_file(path, ignored)) return path.string();
     }
   }
+  if (fs::is_directory(word, ignored))
+    return fail(ErrorKind::kUnreadable, "{}: this is a folder; name a file in it", word);
   const std::string names = known_names(folders);
   if (names.empty() && word.find('/') == std::string::npos) {
     return fail(ErrorKind::kUnreadable,

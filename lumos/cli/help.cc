@@ -55,6 +55,30 @@ std::string usage(const Command& command) {
   return has_options ? out + " [options]" : out;
 }
 
+/// A command line that may be pasted into a shell: too long ones go on in the next line, after a backslash.
+std::string shell_lines(std::string_view text) {
+  constexpr std::string_view kMore = " \\\n      ";
+  std::string out = "  ";
+  size_t column = 2;
+  for (size_t at = 0; at < text.size();) {
+    // An option stays with its value.
+    size_t end = text.find(' ', at);
+    if (text.substr(at).starts_with("--") && end != std::string_view::npos) end = text.find(' ', end + 1);
+    const std::string_view word = text.substr(at, std::min(end, text.size()) - at);
+    if (at > 0 && column + 1 + word.size() + 2 > kColumns) {
+      out += kMore;
+      column = kMore.size() - 3;
+    } else if (at > 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    at += word.size() + 1;
+  }
+  return out + "\n";
+}
+
 /// A row of a table of two columns; `right` begins at column `at`.
 void append_row(std::string& out, std::string_view left, std::string_view right, size_t at) {
   std::string line = fmt::format("  {}", left);
@@ -93,7 +117,7 @@ std::string command_help(const Command& command) {
   for (const Option& option : command.options) append_row(out, signature(option), option.help, kOptionColumn);
   for (const Schema& schema : {command.schema, command.other_schema})
     if (!schema.name.empty()) out += fmt::format("\nJSON schema: {}\n", schema.name);
-  if (!command.example.empty()) out += fmt::format("\nexample:\n  {}\n", command.example);
+  if (!command.example.empty()) out += "\nexample:\n" + shell_lines(command.example);
   return out;
 }
 

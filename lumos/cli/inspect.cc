@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lumos/base/parallel.h"
+#include "lumos/cli/config_file.h"
 #include "lumos/cli/inspect_schema.h"
 #include "lumos/cli/program_schema.h"
 #include "lumos/cli/read_arguments.h"
@@ -72,7 +73,8 @@ Status run_inside(const InspectArguments& arguments, TraceSet set, Console& cons
 Status run_program(const InspectArguments& arguments, TraceSet set, Console& console) {
   std::optional<Job> job;
   if (!arguments.job_file.empty()) {
-    const JobFile file = TRY(read_traced_job(arguments.job_file, set.tables, static_cast<int>(arguments.read.threads)));
+    const JobFile file = TRY(read_traced_job(TRY(find_config("jobs", arguments.job_file)), set.tables,
+                                             static_cast<int>(arguments.read.threads)));
     for (const std::string& warning : file.warnings) console.note(warning);
     job = file.job;
   }

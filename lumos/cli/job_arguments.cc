@@ -1,10 +1,13 @@
 #include "lumos/cli/job_arguments.h"
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "lumos/base/suggest.h"
 #include "lumos/base/toml.h"
 #include "lumos/cli/config_file.h"
+#include "lumos/model/job_fields.h"
 #include "lumos/model/job_file.h"
 #include "lumos/model/megatron_arguments.h"
 
@@ -25,16 +28,46 @@ tl::unexpected<Error> unknown_setting(std::string_view name) {
               near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
+bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+  });
+}
+
+/// Where the next setting begins in a value that holds several, as in "2,num_layers=4"; npos where there is one only.
+size_t next_setting(std::string_view value) {
+  const size_t equals = value.find('=');
+  if (equals == std::string_view::npos) return equals;
+  const size_t before = value.find_last_of(", ;", equals);
+  if (before == std::string_view::npos || !is_name(value.substr(before + 1, equals - before - 1)))
+    return std::string_view::npos;
+  return before + 1;
+}
+
+bool is_number_field(std::string_view name) {
+  const JobField* field = find_job_field(name);
+  return field != nullptr && (std::holds_alternative<int64_t Job::*>(field->member) ||
+                              std::holds_alternative<double Job::*>(field->member));
+}
+
 }  // namespace
+
+Result<JobSetting> parse_setting(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return fail(ErrorKind::kUsage, "--set {}: expected name=value", text);
+  std::string name = text.substr(0, equals), value = text.substr(equals + 1);
+  if (const size_t next = next_setting(value); next != std::string::npos)
+    return fail(ErrorKind::kUsage, "--set {}: one setting at a time; repeat it, as in --set {}={} --set {}", text, name,
+                value.substr(0, value.find_last_not_of(", ;", next - 1) + 1), value.substr(next));
+  if (value.empty() && is_number_field(name))
+    return fail(ErrorKind::kUsage, "--set {}: the value is empty; write a number, or null to unset it", text);
+  return JobSetting{std::move(name), std::move(value)};
+}
 
 Result<SplitSettings> split_settings(const std::vector<std::string>& settings) {
   SplitSettings split;
   for (const std::string& setting : settings) {
-    const size_t equals = setting.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return fail(ErrorKind::kUsage, "--set {}: expected name=value", setting);
-    }
-    const std::string name = setting.substr(0, equals), value = setting.substr(equals + 1);
+    const auto [name, value] = TRY(parse_setting(setting));
     bool used = false;
     for (JobSetting& translated : TRY(settings_from_arguments({{name, value}}))) {
       used |= is_job_setting(translated.first);

@@ -22,6 +22,9 @@ struct SplitSettings {
   std::vector<JobSetting> cluster;
 };
 
+/// "name=value" of --set. Errors: kUsage, for several in one word and for a number without a value, too.
+Result<JobSetting> parse_setting(const std::string& text);
+
 /// "tensor_model_parallel_size=4" goes to the job, "gpu.memory_gib=40" to the cluster. Errors name what is wrong.
 Result<SplitSettings> split_settings(const std::vector<std::string>& settings);
 

@@ -9,6 +9,7 @@
 
 #include "lumos/cli/command.h"
 #include "lumos/cli/parse.h"
+#include "lumos/report/text_table.h"
 
 namespace {
 
@@ -24,7 +25,7 @@ extern "C" void on_interrupt(int) {
 
 int report(const Error& error) {
   std::fflush(stdout);
-  std::fprintf(stderr, "lumos: %s\n", error.message.c_str());
+  std::fprintf(stderr, "%s\n", fold_lines("lumos: " + error.message).c_str());
   return static_cast<int>(error.kind);
 }
 
@@ -32,7 +33,7 @@ void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), std
 
 void note(std::string_view text) {
   std::fflush(stdout);
-  std::fprintf(stderr, "lumos: %.*s\n", static_cast<int>(text.size()), text.data());
+  std::fprintf(stderr, "%s\n", fold_lines(fmt::format("lumos: {}", text)).c_str());
 }
 
 Status run_command(const std::vector<std::string>& words) {

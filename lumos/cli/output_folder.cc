@@ -1,9 +1,14 @@
 #include "lumos/cli/output_folder.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
+#include "lumos/base/file.h"
 #include "lumos/trace/reader.h"
 
 namespace lumos {
@@ -25,10 +30,32 @@ std::vector<std::string> traces_in(const std::string& folder) {
   return names;
 }
 
+Status check_output_file(const std::string& path) {
+  if (path.empty() || path == "-") return {};
+  std::error_code error;
+  const auto cannot = [&](int reason) {
+    return fail(ErrorKind::kFailed, "{}: cannot write: {}", path, std::strerror(reason));
+  };
+  if (fs::is_directory(path, error)) return cannot(EISDIR);
+  if (is_special_file(path)) return {};
+  const std::string folder = fs::path(path).parent_path().string();
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) != 0) return cannot(errno);
+  return {};
+}
+
 }  // namespace
 
+Status check_output_files(const Command& command) {
+  for (const Option& option : command.options) {
+    const bool writes = option.name == "--out" || option.name == "--overlay";
+    const auto* path = std::get_if<std::string*>(&option.target);
+    if (writes && path != nullptr && option.value_name.starts_with("FILE")) TRY_STATUS(check_output_file(**path));
+  }
+  return {};
+}
+
 Result<std::vector<std::string>> prepare_trace_folder(const std::string& folder, const std::vector<std::string>& files,
-                                                      const std::string& mark, bool force) {
+                                                      const FolderMark& mark, bool force) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) return fail(ErrorKind::kFailed, "{}: cannot make this folder: {}", folder, error.message());
@@ -44,11 +71,19 @@ Result<std::vector<std::string>> prepare_trace_folder(const std::string& folder,
                 "folder, empty this one, or write beside them with --force",
                 folder, staying.front(), staying.size() > 1 ? fmt::format(" and {} more", staying.size() - 1) : "");
   }
-  if (fs::exists(folder + "/" + mark, error)) return staying;
+  const std::string mark_path = folder + "/" + mark.name;
+  if (!fs::exists(mark_path, error)) {
+    return fail(ErrorKind::kUsage,
+                "{}: {} in it would be overwritten, and nothing shows that it was made by this command (there is no "
+                "{}); name another folder, or overwrite with --force",
+                folder, present.front(), mark.name);
+  }
+  const Result<std::string> there = read_file(mark_path);
+  if (there && *there == mark.text) return staying;
   return fail(ErrorKind::kUsage,
-              "{}: {} in it would be overwritten, and nothing shows that it was made by this command (there is no {}); "
-              "name another folder, or overwrite with --force",
-              folder, present.front(), mark);
+              "{}: the traces in it, {} first, are those of another job, as {} in it says; name another folder, or "
+              "overwrite with --force",
+              folder, present.front(), mark.name);
 }
 
 }  // namespace lumos

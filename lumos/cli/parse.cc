@@ -2,9 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "lumos/base/suggest.h"
 #include "lumos/cli/help.h"
+#include "lumos/cli/output_folder.h"
 
 namespace lumos {
 
@@ -62,9 +64,39 @@ tl::unexpected<Error> not_a_number(const Command& command, std::string_view text
   return fail(ErrorKind::kUsage, "{}: {} takes {}, not '{}'", command.name, name, kind, value);
 }
 
-Status reject_unknown(const Command& command, const std::vector<std::string>& remaining) {
+/// The list option that the word before `word` is a value of, for those who write several values after one name; null
+/// where `word` does not look like that.
+const Option* option_before(const Command& command, const std::vector<std::string>& words, std::string_view word) {
+  const size_t at = static_cast<size_t>(std::find(words.begin(), words.end(), word) - words.begin());
+  if (at < 2 || at == words.size() || word.find('=') == std::string_view::npos) return nullptr;
+  for (const Option& option : command.options) {
+    if (option.is_positional() || !option.is_list()) continue;
+    if (words[at - 2] == option.name || words[at - 1].starts_with(option.name + "=")) return &option;
+  }
+  return nullptr;
+}
+
+tl::unexpected<Error> stray_value(const Command& command, const Option& option, std::string_view word) {
+  return fail(ErrorKind::kUsage, "{}: {} takes one value each time; repeat it: {} {}", command.name, option.name,
+              option.name, word);
+}
+
+/// Values that were taken for paths.
+Status reject_strays(const Command& command, const std::vector<std::string>& words,
+                     const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    const Option* option = option_before(command, words, path);
+    std::error_code ignored;
+    if (option != nullptr && !std::filesystem::exists(path, ignored)) return stray_value(command, *option, path);
+  }
+  return {};
+}
+
+Status reject_unknown(const Command& command, const std::vector<std::string>& words,
+                      const std::vector<std::string>& remaining) {
   if (remaining.empty()) return {};
   const std::string& word = remaining.front();
+  if (const Option* option = option_before(command, words, word)) return stray_value(command, *option, word);
   std::vector<std::string_view> known;
   for (const Option& option : command.options) {
     if (!option.is_positional()) known.push_back(option.name);
@@ -99,7 +131,7 @@ Result<Invocation> parse_command_line(const std::vector<Command>& commands, cons
     std::reverse(rest.begin(), rest.end());  // CLI11 takes words from the back.
     app.parse(rest);
   } catch (const CLI::RequiredError& error) {
-    TRY_STATUS(reject_unknown(command, app.remaining()));
+    TRY_STATUS(reject_unknown(command, words, app.remaining()));
     return fail(ErrorKind::kUsage, "{}: {}; see 'lumos {} --help'", command.name, error.what(), command.name);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();
@@ -110,7 +142,12 @@ Result<Invocation> parse_command_line(const std::vector<Command>& commands, cons
   } catch (const CLI::Error& error) {
     return fail(ErrorKind::kUsage, "{}: {}; see 'lumos {} --help'", command.name, error.what(), command.name);
   }
-  TRY_STATUS(reject_unknown(command, app.remaining()));
+  TRY_STATUS(reject_unknown(command, words, app.remaining()));
+  for (const Option& option : command.options) {
+    if (option.is_positional() && option.is_list())
+      TRY_STATUS(reject_strays(command, words, *std::get<std::vector<std::string>*>(option.target)));
+  }
+  TRY_STATUS(check_output_files(command));
   return Invocation{&command, ""};
 }
 

@@ -1,9 +1,11 @@
 #include "lumos/cli/predict.h"
 
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include "lumos/cli/change_arguments.h"
+#include "lumos/cli/config_file.h"
 #include "lumos/cli/predict_changes.h"
 #include "lumos/cli/predict_job.h"
 #include "lumos/cli/predict_schema.h"
@@ -16,14 +18,44 @@ namespace lumos {
 
 namespace {
 
+constexpr int64_t kNotGiven = std::numeric_limits<int64_t>::min();
+
 struct PredictArguments {
   ReadArguments read;
   ChangeArguments changes;
   JobChange change;
-  JitterArguments jitter;
   std::string jitter_text;
+  int64_t seeds = kNotGiven, samples = kNotGiven, seed = kNotGiven;
   bool json = false;
 };
+
+/// Options that belong to another one, which is not there, would do nothing in silence.
+Status check_options_have_effect(const PredictArguments& arguments) {
+  const ChangeArguments& changes = arguments.changes;
+  const bool job = !arguments.change.job_file.empty(), jitter = !arguments.jitter_text.empty();
+  // A file of changes may hold what these belong to.
+  const bool file = !changes.file.empty();
+  struct Rule {
+    bool given;
+    bool used;
+    const char* option;
+    const char* owner;
+  };
+  const Rule rules[] = {
+      {!arguments.change.ignore.empty(), job, "--ignore", "--job"},
+      {arguments.change.plain, job, "--plain", "--job"},
+      {arguments.seeds != kNotGiven, job, "--seeds", "--job"},
+      {arguments.samples != kNotGiven, jitter, "--samples", "--jitter"},
+      {arguments.seed != kNotGiven, jitter, "--seed", "--jitter"},
+      {changes.gpus_per_node != 0, file || !changes.bandwidth.empty() || !changes.latency.empty(), "--gpus-per-node",
+       "--bandwidth or --latency"},
+      {changes.batch_size != 0, file || !changes.scale_batch.empty(), "--batch-size", "--scale-batch"},
+      {!changes.from_cluster.empty(), job || file || !changes.cluster.empty(), "--from-cluster", "--cluster or --job"},
+  };
+  for (const Rule& rule : rules)
+    if (rule.given && !rule.used) return fail(ErrorKind::kUsage, "predict: {} goes with {}", rule.option, rule.owner);
+  return {};
+}
 
 /// A changed job asks the cluster file for the network that its traces do not show; it does not move there.
 void take_network_file(PredictArguments& arguments) {
@@ -36,9 +68,17 @@ void take_network_file(PredictArguments& arguments) {
 
 Status run(PredictArguments arguments, Console& console) {
   if (!arguments.change.out.empty()) TRY_STATUS(check_trace_name("--out", arguments.change.out));
-  if (!arguments.change.job_file.empty()) take_network_file(arguments);
+  JobChange& change = arguments.change;
+  TRY_STATUS(check_options_have_effect(arguments));
+  if (!change.job_file.empty()) {
+    change.job_file = TRY(find_config("jobs", change.job_file));
+    take_network_file(arguments);
+  }
+  if (arguments.seeds != kNotGiven) change.seeds = arguments.seeds;
   const ChangeList changes = TRY(change_list(arguments.changes));
-  JitterArguments jitter = arguments.jitter;
+  JitterArguments jitter;
+  if (arguments.samples != kNotGiven) jitter.samples = arguments.samples;
+  if (arguments.seed != kNotGiven) jitter.seed = arguments.seed;
   jitter.threads = arguments.read.threads;
   TRY_STATUS(set_jitter(jitter, arguments.jitter_text));
   PredictOptions options = TRY(predict_options(jitter));
@@ -53,7 +93,6 @@ Status run(PredictArguments arguments, Console& console) {
   }
   if (!arguments.change.settings.empty())
     return fail(ErrorKind::kUsage, "predict: --set changes a job; name the traced one with --job FILE");
-  if (!arguments.change.ignore.empty()) return fail(ErrorKind::kUsage, "predict: --ignore goes with --job");
   TRY_STATUS(check_something_changes(changes, options));
   const LinkedJob job = TRY(load_for(arguments.read, BuildOptions{}, console));
   TRY_STATUS(check_something_ran(job));
@@ -93,7 +132,7 @@ Command predict_command() {
        false,
        {},
        Completion::kFile},
-      {"--set", "NAME=VALUE", "Change the job; several at once", &arguments->change.settings},
+      {"--set", "NAME=VALUE", "Change one setting of the job; may be repeated", &arguments->change.settings},
       {"--ignore", "WHAT,WHAT", "With --job: do without shapes, collectives (their metadata) or annotations",
        &arguments->change.ignore},
       {"--out",
@@ -103,12 +142,13 @@ Command predict_command() {
        false,
        {},
        Completion::kFile},
-      {"--seeds", "N", "Simulations to average over, 8 by default", &arguments->change.seeds},
-      {"--plain", "", "Leave out how waiting grows with more members, for comparison", &arguments->change.plain},
+      {"--seeds", "N", "With --job: simulations to average over, 8 by default", &arguments->seeds},
+      {"--plain", "", "With --job: leave out how waiting grows with more members, for comparison",
+       &arguments->change.plain},
       {"--jitter", "SIGMA|fitted", "Let times vary by chance, 0.05 for 5 %, or as in the trace, and show p50 and p95",
        &arguments->jitter_text},
-      {"--samples", "N", "Of the jitter, 100 by default", &arguments->jitter.samples},
-      {"--seed", "N", "Of the jitter, 1 by default", &arguments->jitter.seed},
+      {"--samples", "N", "Of the jitter, 100 by default", &arguments->samples},
+      {"--seed", "N", "Of the jitter, 1 by default", &arguments->seed},
       {"--json", "", "Print one JSON object instead of text", &arguments->json},
   };
   add_change_options(command, arguments->changes);

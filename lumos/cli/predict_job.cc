@@ -5,6 +5,7 @@
 
 #include "lumos/base/suggest.h"
 #include "lumos/cli/config_file.h"
+#include "lumos/cli/job_arguments.h"
 #include "lumos/cli/traced_job.h"
 #include "lumos/graph/job.h"
 #include "lumos/model/job_fields.h"
@@ -23,13 +24,7 @@ constexpr int64_t kMostSeeds = 10'000;  // The spread of the mean is then a hund
 
 Result<std::vector<JobSetting>> parse_settings(const std::vector<std::string>& texts) {
   std::vector<JobSetting> settings;
-  for (const std::string& text : texts) {
-    const size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      return fail(ErrorKind::kUsage, "predict: --set {}: write it as name=value", text);
-    }
-    settings.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
+  for (const std::string& text : texts) settings.push_back(TRY(parse_setting(text)));
   return settings;
 }
 
@@ -129,6 +124,7 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
                               : network_of(TRY(read_cluster_file(TRY(find_config("clusters", change.cluster)))));
   const Recovery recovery = TRY(recover_tables(std::move(set.tables), base.job, network, threads, console.stop));
   ForecastOptions options;
+  options.network_given = !change.cluster.empty();
   options.stop = console.stop;
   options.seeds = static_cast<int>(change.seeds);
   options.threads = threads;

@@ -49,8 +49,10 @@ Status choose_steps(ExecGraph& graph, StepRange range) {
       any = any || step.chosen;
     }
     if (!any) {
-      return fail(ErrorKind::kUsage, "--steps {}-{}: rank {} has no such step; its steps: {}", range.first, range.last,
-                  rank.rank, step_names(rank));
+      return fail(
+          ErrorKind::kUsage, "--steps {}: rank {} has no such step; its steps: {}",
+          range.first == range.last ? fmt::format("{}", range.first) : fmt::format("{}-{}", range.first, range.last),
+          rank.rank, step_names(rank));
     }
   }
   return {};

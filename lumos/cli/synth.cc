@@ -86,10 +86,11 @@ Result<std::vector<int64_t>> ranks_to_write(const std::string& text, const Job& 
 std::string trace_name(int64_t rank) { return fmt::format("rank{}.json.gz", rank); }
 
 /// One job to a folder; what stays there of another, because the user insists, is told.
-Status prepare_folder(const SynthArguments& arguments, const std::vector<int64_t>& ranks, Console& console) {
+Status prepare_folder(const SynthArguments& arguments, const std::vector<int64_t>& ranks, const FolderMark& mark,
+                      Console& console) {
   std::vector<std::string> files;
   for (int64_t rank : ranks) files.push_back(trace_name(rank));
-  const auto staying = TRY(prepare_trace_folder(arguments.out, files, std::string(kJobFileName), arguments.force));
+  const auto staying = TRY(prepare_trace_folder(arguments.out, files, mark, arguments.force));
   if (!staying.empty()) {
     console.note(
         fmt::format("warning: {}: {} other traces stay in it, {} first; commands that are given the folder "
@@ -149,16 +150,17 @@ Status run(const SynthArguments& arguments, Console& console) {
   if (!expected.shortage.empty()) console.note(expected.shortage);
   const SyntheticOptions options = TRY(options_of(arguments, job));
 
+  const FolderMark mark{std::string(kJobFileName), job_to_toml(job)};
+  TRY_STATUS(prepare_folder(arguments, options.ranks, mark, console));
   SyntheticJob made = TRY(simulate_job(job, cluster, options));
-  TRY_STATUS(prepare_folder(arguments, options.ranks, console));
   std::vector<WrittenRank> written;
   for (int64_t rank : options.ranks) {
     const EventTable table = synthetic_table(made, job, cluster, rank, options.steps);
     written.push_back({rank, arguments.out + "/" + trace_name(rank), table.size(), step_ms(table)});
     TRY_STATUS(write_chrome_trace(table, written.back().file, ChromeOptions{}));
   }
-  const std::string job_file = fmt::format("{}/{}", arguments.out, kJobFileName);
-  TRY_STATUS(write_file(job_file, job_to_toml(job)));
+  const std::string job_file = fmt::format("{}/{}", arguments.out, mark.name);
+  TRY_STATUS(write_file(job_file, mark.text));
   console.print(arguments.json ? synth_json(written, expected.step_ms, arguments.steps, job_file, job)
                                : fold_lines(synth_text(written, expected.step_ms, job_file)));
   return {};

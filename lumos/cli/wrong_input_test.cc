@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "lumos/base/file.h"
 #include "lumos/base/test_folder.h"
 #include "lumos/cli/test_command.h"
 
@@ -180,6 +181,30 @@ TEST_F(WrongInput, FilesThatAreDamagedAreUnreadableWhoeverReadsThem) {
     expect({"replay", bad}, kUnreadable, {name});
   }
   expect({"replay", write("object.json", R"({"traceEvents": {}})")}, kUnreadable, {"traceEvents are no list"});
+}
+
+// One damaged time stamp makes a step of months: all commands answer about it in the memory that its events need.
+TEST_F(WrongInput, AWildTimeStampIsToldAndTakesNoMemory) {
+  std::string text = *read_file(demo_);
+  const size_t kernel = text.rfind("\"kernel\"");
+  ASSERT_NE(kernel, std::string::npos);
+  const size_t begin = text.find("\"ts\":", kernel) + 5;
+  text.replace(begin, text.find_first_of(",}", begin) - begin, "9e12");
+  const std::string wild = write("wild.json", text);
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"replay", wild},
+                                                {"replay", wild, "--out", path("again.json")},
+                                                {"replay", wild, "--out", path("again.pftrace")},
+                                                {"report", wild, "--out", path("wild.html")},
+                                                {"inspect", wild},
+                                                {"critical-path", wild, "--overlay", path("path.json")},
+                                                {"gains", wild},
+                                                {"predict", wild, "--scale", "host=0.5", "--json"},
+                                                {"diff", wild, demo_},
+                                                {"export", wild, "--csv", path("csv")}}) {
+    const CommandRun run = run_command(words);
+    EXPECT_EQ(run.exit, 0) << words[0] << ": " << run.error;
+    EXPECT_NE(run.notes.find("time stamp"), std::string::npos) << words[0] << ": " << run.notes;
+  }
 }
 
 TEST_F(WrongInput, PredictionsWhosePartsAreNotTheStepAreRefused) {

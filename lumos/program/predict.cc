@@ -19,6 +19,9 @@ namespace {
 /// A program that was recovered right gives the measured step again within this share of it (docs/accuracy-program.md).
 constexpr double kUsualIdentityError = 0.02;
 
+/// Of a simulated step: minutes of work and gigabytes of memory. A trillion parameters on thousands of GPUs take fewer.
+constexpr double kMostTasks = 2e7;
+
 double measured_step_ms(const Recovery& recovery) {
   double sum = 0;
   int count = 0;
@@ -175,8 +178,29 @@ Result<Forecast> forecast_unchanged(const Recovery& recovery, const RetimeOption
   return summarise(TRY(run_seeds(runs, options, options.seeds)));
 }
 
+/// A changed step whose simulation nobody could wait for, nor hold in memory. Tasks grow with layers and micro-batches.
+Status check_num_tasks(const Recovery& recovery, const Job& target) {
+  double tasks = 0;
+  for (size_t r = 0; r < recovery.catalogs.size(); ++r) {
+    const size_t steps = recovery.catalogs[r].steps.size() + recovery.catalogs[r].left_out.size();
+    tasks +=
+        static_cast<double>(recovery.program.ranks[r].tasks.size()) / static_cast<double>(std::max<size_t>(steps, 1));
+  }
+  tasks /= static_cast<double>(std::max<size_t>(recovery.catalogs.size(), 1));
+  const auto passes = [](const Job& job) {
+    return static_cast<double>(job.num_layers) * static_cast<double>(job.num_microbatches);
+  };
+  const Job& base = recovery.job;
+  tasks *= static_cast<double>(base.pipeline_model_parallel_size) * passes(target) / passes(base);
+  if (tasks <= kMostTasks) return {};
+  return fail(ErrorKind::kUsage,
+              "num_layers {} x num_microbatches {} are too many to simulate: some {:.1e} tasks a step, at most {:.0e}; "
+              "lumos estimate answers about such a job",
+              target.num_layers, target.num_microbatches, tasks, kMostTasks);
+}
+
 /// What a reader should know before he believes the figures.
-std::vector<std::string> warnings_of(const JobForecast& forecast) {
+std::vector<std::string> warnings_of(const JobForecast& forecast, bool network_given) {
   std::vector<std::string> warnings;
   const double again_ms = forecast.unchanged.mean.step_ms;
   if (std::abs(again_ms - forecast.measured_ms) > kUsualIdentityError * forecast.measured_ms) {
@@ -185,9 +209,12 @@ std::vector<std::string> warnings_of(const JobForecast& forecast) {
         "off; see whether the job file is that of these traces, and `lumos inspect --program`",
         again_ms, forecast.measured_ms));
   }
-  if (forecast.network.fabric.observations == 0)
+  if (network_given) return warnings;
+  // Only tiers that the predicted job uses matter.
+  const Job& target = forecast.target;
+  if (forecast.network.fabric.observations == 0 && target.world_size > target.gpus_per_node)
     warnings.push_back("no traced transfer leaves its node: the network between nodes is a default, not a measurement");
-  if (forecast.network.node.observations == 0)
+  if (forecast.network.node.observations == 0 && std::min(target.world_size, target.gpus_per_node) > 1)
     warnings.push_back(
         "no traced transfer stays inside its node: the network inside nodes is a default, not a measurement");
   return warnings;
@@ -199,6 +226,7 @@ Status can_forecast(const Job& base, const Job& target) { return check_changes(b
 
 Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const ForecastOptions& options) {
   TRY_STATUS(check_changes(recovery.job, target));
+  TRY_STATUS(check_num_tasks(recovery, target));
   JobForecast out;
   out.base = recovery.job;
   out.target = target;
@@ -228,7 +256,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));
   out.warnings = changes_without_effect(recovery.job, target);
   for (std::string& warning : left_out_steps(recovery)) out.warnings.push_back(std::move(warning));
-  for (std::string& warning : warnings_of(out)) out.warnings.push_back(std::move(warning));
+  for (std::string& warning : warnings_of(out, options.network_given)) out.warnings.push_back(std::move(warning));
   return out;
 }
 

@@ -41,7 +41,8 @@ struct ForecastOptions {
   bool variability = true;   ///< false: waiting for the slowest member does not change with the number of members
   /// Of the traced job, where an earlier forecast from the same recovery with the same seeds has found it.
   std::optional<Forecast> unchanged;
-  std::stop_token stop;  ///< once asked for, the forecast ends with kInterrupted after the runs under way
+  bool network_given = false;  ///< a cluster file, not a default, tells the network where the traces do not
+  std::stop_token stop;        ///< once asked for, the forecast ends with kInterrupted after the runs under way
   /// Shown every simulation that the prediction of the changed job averages over, by the number of its seed from 0.
   /// Called from several threads at once.
   std::function<void(size_t, const ForecastRun&)> look;

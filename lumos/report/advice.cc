@@ -9,7 +9,9 @@ namespace lumos {
 namespace {
 
 constexpr double kEnoughShapes = 0.05;  // the profiler records them for all operators with inputs, or for none
-constexpr double kFewOrphans = 0.02;    // kernels launched just before the recording began are normal
+constexpr double kFewOdd = 0.01;
+constexpr double kManyEmpty = 0.25;   // whole microseconds, as older profilers write them, round short kernels to 0
+constexpr double kFewOrphans = 0.02;  // kernels launched just before the recording began are normal
 
 bool less_than(uint64_t part, uint64_t whole, double share) {
   return static_cast<double>(part) < share * static_cast<double>(whole);
@@ -88,6 +90,24 @@ void advise_on_file(const RankInventory& rank, std::vector<Advice>& out) {
   }
 }
 
+/// Single rows out of millions are the profiler's own slips; more of them are damage.
+void advise_on_odd_times(const RankInventory& rank, std::vector<Advice>& out) {
+  const OddTimes& odd = rank.odd;
+  const auto add = [&](uint64_t count, uint64_t whole, std::string_view what, std::string_view effect,
+                       double few = kFewOdd) {
+    if (count == 0 || less_than(count, whole, few)) return;
+    out.push_back({fmt::format("{} of {} {}", count, whole, what), std::string(effect), "export the trace again"});
+  };
+  add(odd.repeated_calls, odd.calls, "runtime calls share their correlation id with another call",
+      "what launched which kernel is a guess");
+  add(odd.overlapping_work, rank.coverage.gpu_rows, "GPU rows begin before the one ahead on their stream ended",
+      "a stream runs one at a time: the replay puts them one after the other");
+  add(odd.before_launch, rank.coverage.gpu_rows, "GPU rows begin before the call that launched them",
+      "the clocks of CPU and GPU differ, or the launches are wrong");
+  add(odd.without_duration, odd.work, rank.coverage.gpu_rows > 0 ? "GPU rows take no time" : "operators take no time",
+      "there is nothing to replay of them", kManyEmpty);
+}
+
 }  // namespace
 
 std::vector<Advice> advice_for(const RankInventory& inventory) {
@@ -97,6 +117,7 @@ std::vector<Advice> advice_for(const RankInventory& inventory) {
   advise_on_steps(inventory, out);
   advise_on_waits(inventory, out);
   advise_on_metadata(inventory, out);
+  advise_on_odd_times(inventory, out);
   return out;
 }
 

@@ -181,6 +181,7 @@ RankInventory take_inventory(const EventTable& table) {
   out.steps = step_marks(table, first_ns);
   Count(table, out);
   out.collectives = collective_uses(table);
+  out.odd = odd_times(table);
   for (const FlowEnd& end : table.fwdbwd) out.coverage.forward_backward_flows += end.is_start ? 1 : 0;
   return out;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lumos/report/collective_use.h"
+#include "lumos/report/odd_times.h"
 #include "lumos/trace/event_table.h"
 
 namespace lumos {
@@ -63,6 +64,7 @@ struct RankInventory {
   std::vector<StreamUse> streams;          ///< busiest first
   std::vector<CollectiveUse> collectives;  ///< longest total first
   Coverage coverage;
+  OddTimes odd;
 };
 
 /// O(n log n) in the rows of the table.

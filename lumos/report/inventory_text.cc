@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "lumos/report/advice.h"
 #include "lumos/report/inventory_render.h"
@@ -61,6 +62,26 @@ std::string events_text(const RankInventory& rank) {
   return out;
 }
 
+/// What is odd about the numbers of the steps; empty if they count up by one.
+std::string gaps_text(const std::vector<StepMark>& steps) {
+  std::vector<int64_t> numbers;
+  for (const StepMark& step : steps) {
+    int64_t number = 0;
+    const std::string_view digits = std::string_view(step.name).substr(step.name.rfind('#') + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size()) return "";
+    numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  const auto distinct = std::unique(numbers.begin(), numbers.end()) - numbers.begin();
+  const int64_t missing = numbers[distinct - 1] - numbers.front() + 1 - distinct;
+  const auto repeated = static_cast<int64_t>(steps.size()) - distinct;
+  std::string text;
+  if (missing > 0) text += fmt::format(", {} missing", missing);
+  if (repeated > 0) text += fmt::format(", {} twice", repeated);
+  return text;
+}
+
 std::string steps_text(const RankInventory& rank) {
   if (rank.steps.empty()) return "none marked";
   if (rank.steps.size() == 1) {
@@ -73,9 +94,10 @@ std::string steps_text(const RankInventory& rank) {
     most_ns = std::max(most_ns, step.length_ns);
   }
   const std::string& last = rank.steps.back().name;
-  return fmt::format("{}: {} to {}; mean {} ms ({} to {})", rank.steps.size(), rank.steps.front().name,
-                     last.substr(last.rfind('#')), human_ms(to_ms(sum_ns) / static_cast<double>(rank.steps.size())),
-                     human_ms(to_ms(least_ns)), human_ms(to_ms(most_ns)));
+  return fmt::format("{}: {} to {}{}; mean {} ms ({} to {})", rank.steps.size(), rank.steps.front().name,
+                     last.substr(last.rfind('#')), gaps_text(rank.steps),
+                     human_ms(to_ms(sum_ns) / static_cast<double>(rank.steps.size())), human_ms(to_ms(least_ns)),
+                     human_ms(to_ms(most_ns)));
 }
 
 std::string of(uint64_t part, uint64_t whole) { return fmt::format("{} of {}", part, whole); }

@@ -59,7 +59,7 @@ std::string arrow_label(const ExecGraph& graph, uint32_t from, uint32_t to) {
 }  // namespace
 
 std::vector<CounterCurve> counter_curves(const EventTable& table, Window window) {
-  const Utilisation curves = utilisation(busy_intervals(table), window);
+  const Utilisation curves = utilisation(busy_intervals(table), window, utilisation_interval_ns(window.length_ns()));
   std::vector<CounterCurve> result = {percent_curve("SM utilisation %", curves.busy, window, curves.interval_ns),
                                       percent_curve("SMs filled %", curves.weighted, window, curves.interval_ns),
                                       bandwidth_curve(table, window)};

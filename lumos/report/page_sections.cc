@@ -236,9 +236,10 @@ std::string utilisation_section(const PageInput& input) {
   const Window measured = measured_window(input.graph(), rank, shown_step(input));
   const Window replayed = simulated_window(input.timeline, shown_step(input));
   const EventTable table_replayed = replayed_table(input.graph(), input.timeline, input.rank_index);
+  const int64_t interval_ns = utilisation_interval_ns(std::max(measured.length_ns(), replayed.length_ns()));
   std::vector<RunUtilisation> runs = {
-      {"measured", utilisation(busy_intervals(*rank.table), measured), measured.length_ns()},
-      {"replayed", utilisation(busy_intervals(table_replayed), replayed), replayed.length_ns()}};
+      {"measured", utilisation(busy_intervals(*rank.table), measured, interval_ns), measured.length_ns()},
+      {"replayed", utilisation(busy_intervals(table_replayed), replayed, interval_ns), replayed.length_ns()}};
   std::vector<std::pair<std::string_view, std::string_view>> words = {{"measured", "measured, line"},
                                                                       {"replayed", "replayed, dashed"}};
   std::string note = ": share of time, per millisecond, in which at least one stream executes";

@@ -118,8 +118,9 @@ void compare_curves(std::span<const BusyInterval> measured, std::span<const Busy
     skip_before(replayed, step.replayed.start_ns);
     measured_sum += breakdown(measured, step.measured);
     replayed_sum += breakdown(replayed, step.replayed);
-    const Utilisation before = utilisation(measured, step.measured);
-    const Utilisation after = utilisation(replayed, step.replayed);
+    const int64_t interval_ns = utilisation_interval_ns(std::max(step.measured.length_ns(), step.replayed.length_ns()));
+    const Utilisation before = utilisation(measured, step.measured, interval_ns);
+    const Utilisation after = utilisation(replayed, step.replayed, interval_ns);
     result.utilisation_mae += mean_absolute_difference(before.busy, after.busy);
     result.weighted_utilisation_mae += mean_absolute_difference(before.weighted, after.weighted);
     result.utilisation_measured += mean(before.busy);

@@ -41,10 +41,16 @@ void add_stretch(Utilisation& curves, int64_t from_ns, int64_t to_ns, double sm_
 
 }  // namespace
 
+int64_t utilisation_interval_ns(int64_t length_ns) {
+  const int64_t whole = std::max<int64_t>(1, length_ns / kUtilisationIntervalNs);
+  return kUtilisationIntervalNs * ((whole + kMostUtilisationIntervals - 1) / kMostUtilisationIntervals);
+}
+
 Utilisation utilisation(std::span<const BusyInterval> intervals, Window window, int64_t interval_ns) {
   Utilisation curves;
   curves.interval_ns = interval_ns;
-  const int64_t count = (window.length_ns() + interval_ns - 1) / interval_ns;
+  const int64_t length_ns = window.length_ns();
+  const int64_t count = length_ns / interval_ns + (length_ns % interval_ns != 0 ? 1 : 0);
   curves.busy.assign(count, 0);
   curves.weighted.assign(count, 0);
   int32_t running = 0;
@@ -59,9 +65,9 @@ Utilisation utilisation(std::span<const BusyInterval> intervals, Window window, 
     sm_share = running > 0 ? sm_share + change.sm_share : 0;  // Sums of floats drift: start afresh when idle.
   }
   for (int64_t i = 0; i < count; ++i) {
-    const double length_ns = static_cast<double>(std::min(interval_ns, window.length_ns() - i * interval_ns));
-    curves.busy[i] /= length_ns;
-    curves.weighted[i] = std::min(curves.weighted[i] / length_ns, curves.busy[i]);
+    const double part_ns = static_cast<double>(std::min(interval_ns, length_ns - i * interval_ns));
+    curves.busy[i] /= part_ns;
+    curves.weighted[i] = std::min(curves.weighted[i] / part_ns, curves.busy[i]);
   }
   return curves;
 }

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <numeric>
+
 #include "lumos/sim/test_graph.h"
 
 namespace lumos {
@@ -20,7 +22,7 @@ TEST(Utilisation, OverlappingStreamsCountOnce) {
 TEST(Utilisation, TheLastIntervalEndsWithTheWindow) {
   const Utilisation curves = utilisation(std::vector<BusyInterval>{{0, 120, false, 1}}, {0, 110}, 100);
   EXPECT_EQ(curves.busy, (std::vector<double>{1, 1}));
-  EXPECT_TRUE(utilisation({}, {7, 7}).busy.empty());
+  EXPECT_TRUE(utilisation({}, {7, 7}, 100).busy.empty());
 }
 
 TEST(Utilisation, BusyTimeIsTheUnionAndWeightedIsNeverMore) {
@@ -44,6 +46,21 @@ TEST(Utilisation, BusyTimeIsTheUnionAndWeightedIsNeverMore) {
     const auto expected = std::count(busy.begin(), busy.end(), true);
     RC_ASSERT(std::abs(sum - static_cast<double>(expected)) < 1e-6);
   }));
+}
+
+TEST(Utilisation, CurvesStaySmallHoweverLongTheStepAndSumToTheSameTime) {
+  for (int64_t length_ns = 1; length_ns > 0; length_ns = length_ns > INT64_MAX / 7 ? 0 : length_ns * 7) {
+    const int64_t interval_ns = utilisation_interval_ns(length_ns);
+    EXPECT_EQ(interval_ns % kUtilisationIntervalNs, 0);
+    if (length_ns <= 1000 * kUtilisationIntervalNs) EXPECT_EQ(interval_ns, kUtilisationIntervalNs);
+    EXPECT_LE(length_ns / interval_ns, kMostUtilisationIntervals);
+  }
+  const int64_t year_ns = int64_t{365} * 86'400 * 1'000'000'000;
+  const std::vector<BusyInterval> intervals = {{0, year_ns / 2, false, 1}};
+  const Utilisation curves = utilisation(intervals, {0, year_ns}, utilisation_interval_ns(year_ns));
+  ASSERT_LE(curves.busy.size(), static_cast<size_t>(kMostUtilisationIntervals) + 1);
+  const double sum = std::accumulate(curves.busy.begin(), curves.busy.end(), 0.0);
+  EXPECT_NEAR(sum * static_cast<double>(curves.interval_ns), static_cast<double>(year_ns) / 2, 1e-6 * year_ns);
 }
 
 TEST(Utilisation, CurvesOfDifferentLengthAreComparedToTheEnd) {

@@ -163,7 +163,10 @@ void read_metadata(const DocumentInfo& document, TraceInfo& info) {
   }
 }
 
-std::string describe_document(const DocumentInfo& document) {
+namespace {
+
+/// What a document without events is; empty where it is no JSON of any kind.
+std::string kind_of_document(const DocumentInfo& document) {
   if (has_key(document, "nodes") && (has_key(document, "schema") || has_key(document, "start_ts"))) {
     return "a PyTorch execution trace (Chakra host trace), which has no times of kernels; record a Kineto trace with "
            "torch.profiler and export_chrome_trace";
@@ -184,7 +187,15 @@ std::string describe_document(const DocumentInfo& document) {
   }
   if (document.first_bytes.empty()) return "empty, apart from white space";
   if (document.first_bytes[0] == '{') return "JSON without any key";
-  return "no JSON; name a file written by export_chrome_trace";
+  return "";
+}
+
+}  // namespace
+
+std::string describe_document(const DocumentInfo& document) {
+  const std::string kind = kind_of_document(document);
+  return kind.empty() ? "not JSON, so not a Kineto trace; name a file written by export_chrome_trace"
+                      : "not a Kineto trace but " + kind;
 }
 
 }  // namespace lumos

@@ -175,7 +175,7 @@ Result<EventTable> read_source(ByteSource source, const std::string& label, cons
   }
   const DocumentInfo& document = pipeline.document();
   if (!document.has_events && !document.is_truncated) {
-    return fail(ErrorKind::kUnreadable, "{}: not a Kineto trace but {}", label, describe_document(document));
+    return fail(ErrorKind::kUnreadable, "{}: {}", label, describe_document(document));
   }
   if (!document.has_events) {
     return fail(ErrorKind::kUnreadable, "{}: cut short after {} bytes, before its first event; copy or export it again",

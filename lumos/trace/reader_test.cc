@@ -313,7 +313,7 @@ TEST(Reader, WhatIsNoTraceIsToldWhatItIs) {
             std::string::npos);
   EXPECT_NE(error_of(R"({"a": 1, "b": {"c": 2}})").find("it has a, b"), std::string::npos);
   EXPECT_NE(error_of("PK\x03\x04 zipped").find("zip archive"), std::string::npos);
-  EXPECT_NE(error_of("hello").find("no JSON"), std::string::npos);
+  EXPECT_NE(error_of("hello").find("not JSON"), std::string::npos);
   EXPECT_NE(error_of(" \n").find("empty"), std::string::npos);
   EXPECT_NE(error_of("[1, 2, 3]").find("array"), std::string::npos);
   EXPECT_NE(error_of(R"([{"a": 1}])").find("trace event"), std::string::npos);

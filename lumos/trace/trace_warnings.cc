@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -12,6 +13,12 @@ namespace lumos {
 namespace {
 
 constexpr size_t kFilesNamed = 3;  // of those that have the same fault as the first
+
+// An event stands alone where nothing happens around it for longer than people let a profiler wait, many times as long
+// as all others take together.
+constexpr int64_t kLongestPauseNs = 60'000'000'000;
+constexpr double kPauseOverSpan = 100;
+constexpr size_t kOthersPerLoneEvent = 20;
 
 bool has_gpu_work(const EventTable& table) {
   return std::any_of(table.kind.begin(), table.kind.end(), [](EventKind kind) { return is_gpu_work(kind); });
@@ -68,6 +75,48 @@ std::string no_gpu_work(const EventTable& table) {
 
 std::string nothing_ran(const EventTable& table) {
   return fmt::format("{}: nothing ran in this trace", table.info.file);
+}
+
+/// The events of a table before and after the middle of its time.
+struct Halves {
+  size_t early = 0, late = 0;  // how many
+  size_t last_early = 0, first_late = 0;
+  int64_t first_ns = 0, last_ns = 0;
+};
+
+Halves halves_of(const EventTable& table) {
+  Halves halves;
+  const auto [first, last] = std::minmax_element(table.ts_ns.begin(), table.ts_ns.end());
+  halves.first_ns = *first, halves.last_ns = *last;
+  const int64_t middle_ns = std::midpoint(*first, *last);
+  for (size_t row = 0; row < table.size(); ++row) {
+    const bool early = table.ts_ns[row] <= middle_ns;
+    size_t& count = early ? halves.early : halves.late;
+    size_t& edge = early ? halves.last_early : halves.first_late;
+    if (count++ == 0 || (table.ts_ns[row] > table.ts_ns[edge]) == early) edge = row;
+  }
+  return halves;
+}
+
+/// Few events that lie implausibly far from all others: what a damaged time stamp looks like. Empty if there are none.
+std::string stands_alone(const EventTable& table) {
+  if (table.size() < 2) return "";
+  const Halves halves = halves_of(table);
+  if (halves.late == 0) return "";
+  const int64_t gap_ns = table.ts_ns[halves.first_late] - table.ts_ns[halves.last_early];
+  const bool early_alone = halves.early < halves.late;
+  const size_t few = std::min(halves.early, halves.late);
+  const double others_ns = static_cast<double>(halves.last_ns - halves.first_ns) - static_cast<double>(gap_ns);
+  if (few * kOthersPerLoneEvent > table.size() || gap_ns < kLongestPauseNs ||
+      static_cast<double>(gap_ns) < kPauseOverSpan * others_ns)
+    return "";
+  const size_t row = early_alone ? halves.last_early : halves.first_late;
+  return fmt::format(
+      "{}: '{}'{} at {:.3f} ms begins {:.0f} s {} all others: its time stamp is hardly right, and a step that reaches "
+      "there is as long",
+      table.info.file, table.name_of(row), few > 1 ? fmt::format(" and {} more", few - 1) : "",
+      static_cast<double>(table.ts_ns[row] - halves.first_ns) / 1e6, static_cast<double>(gap_ns) / 1e9,
+      early_alone ? "before" : "after");
 }
 
 /// The names of a trace's steps.
@@ -144,6 +193,8 @@ std::vector<std::string> trace_warnings(std::span<const EventTable* const> table
       tables, [](const EventTable& table) { return !has_gpu_work(table) && launches(table); }, no_gpu_work, out);
   add(
       tables, [](const EventTable& table) { return table.size() == 0; }, nothing_ran, out);
+  add(
+      tables, [](const EventTable& table) { return !stands_alone(table).empty(); }, stands_alone, out);
   if (std::string text = tables.size() > 1 ? not_one_job(tables) : ""; !text.empty()) out.push_back(std::move(text));
   return out;
 }

@@ -51,6 +51,33 @@ TEST(TraceWarnings, ACutIsToldWithItsPlaceOnceForAllFiles) {
     EXPECT_NE(warnings[0].find(part), std::string::npos) << part << ": " << warnings[0];
 }
 
+TEST(TraceWarnings, AnEventFarFromAllOthersIsTold) {
+  const auto row_at = [](size_t moved, int64_t ts_ns) {
+    EventTable table = trace_of(0, "ProfilerStep#3");
+    while (table.size() < 96) {
+      table.ts_ns.push_back(1000 * static_cast<int64_t>(table.size()));
+      table.dur_ns.push_back(1);
+      table.name.push_back(table.name.back());
+      table.lane.push_back(0);
+      table.kind.push_back(EventKind::kCpuOp);
+      table.correlation.push_back(-1);
+      table.external_id.push_back(0);
+      table.detail.push_back(kNoIndex);
+    }
+    table.ts_ns[moved] = ts_ns;
+    return table;
+  };
+  for (size_t moved : {size_t{1}, size_t{50}, size_t{95}}) {
+    for (int64_t ts_ns : {int64_t{90'000'000'000}, int64_t{9'000'000'000'000'000}, INT64_MAX / 4, -INT64_MAX / 4}) {
+      const auto warnings = warnings_of({row_at(moved, ts_ns)});
+      ASSERT_EQ(warnings.size(), 1u) << ts_ns;
+      for (const char* part : {"rank0.json", "'aten::mm'", ts_ns > 0 ? "after all" : "before all"})
+        EXPECT_NE(warnings[0].find(part), std::string::npos) << warnings[0];
+    }
+    EXPECT_TRUE(warnings_of({row_at(moved, 30'000'000'000)}).empty());  // a pause of the profiler
+  }
+}
+
 TEST(TraceWarnings, LaunchesWithoutGpuWorkAreTold) {
   const auto warnings = warnings_of({trace_of(0, "ProfilerStep#3", true)});
   ASSERT_EQ(warnings.size(), 1u);
