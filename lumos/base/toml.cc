@@ -61,6 +61,22 @@ Result<Value> parse_toml(std::string_view text, std::string_view source) {
   return convert(parsed.table());
 }
 
+std::string toml_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char letter : text) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (letter == '"' || letter == '\\') {
+      out += '\\';
+      out += letter;
+    } else if (code < 0x20 || code == 0x7f) {
+      out += fmt::format("\\u{:04x}", code);
+    } else {
+      out += letter;
+    }
+  }
+  return out += '"';
+}
+
 Result<Value> read_value_file(const std::string& path) {
   const std::string text = TRY(read_file(path));
   return path.ends_with(".json") ? parse_json(text, path) : parse_toml(text, path);

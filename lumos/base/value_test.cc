@@ -1,6 +1,7 @@
 #include "lumos/base/value.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include "lumos/base/json_value.h"
 #include "lumos/base/toml.h"
@@ -71,6 +72,19 @@ TEST(Value, RepeatedJsonKeysKeepTheLast) {
   const Value tree = parse_json(R"({"a":1,"a":2})", "x").value();
   EXPECT_EQ(ValueView(tree, "x").at("a").as_int().value(), 2);
   EXPECT_EQ(tree.get<Value::Object>()->size(), 1u);
+}
+
+RC_GTEST_PROP(Value, AnyTextReadsBackFromToml, ()) {
+  static const std::vector<std::string> kPieces = {"a",    "\"",      "\\",     "\"\"\"",     "'",    "#",
+                                                   "=",    "\n",      "\r\n",   "\t",         "\x01", "\x1f",
+                                                   "\x7f", "\\u0041", "\u00e9", "\U0001f600", " ",    ""};
+  const auto chosen = *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(kPieces));
+  std::string text;
+  for (const std::string& piece : chosen) text += piece;
+  const Result<Value> tree = parse_toml("text = " + toml_text(text) + "\nnext = 1\n", "x");
+  RC_ASSERT(tree.has_value());
+  RC_ASSERT(ValueView(*tree, "x").at("text").as_string().value() == text);
+  RC_ASSERT(ValueView(*tree, "x").at("next").as_int().value() == 1);
 }
 
 TEST(Value, DatesBecomeText) {

@@ -53,7 +53,7 @@ const std::string_view kEstimateSchema = R"json({
         "optimizer_ms": {"type": "number", "description": "longest stage, with gathering of parameters"},
         "tokens_per_s": {"type": "number"},
         "tflops_per_gpu": {"type": "number", "description": "model FLOPs per second in 1e12"},
-        "mfu_pct": {"type": "number", "description": "of the dense 16-bit peak"},
+        "mfu_pct": {"type": "number", "description": "of the dense peak of the job's numbers: 16-bit, or fp32"},
         "hfu_pct": {"type": "number", "description": "with recomputed FLOPs"},
         "memory_gib": {"type": "array", "items": {"type": "number"}, "description": "peak of each stage"},
         "memory_terms_gib": {"type": "array", "items": {"type": "object"}},

@@ -37,7 +37,7 @@ const std::string_view kPredictSchema = R"json({
         "kernel_ms": {"type": "number", "description": "compute kernels and copies, per step and rank"},
         "tokens_per_s": {"type": "number", "description": "with --job: of the whole job"},
         "tflops_per_gpu": {"type": "number", "description": "with --job: model FLOPs"},
-        "mfu_pct": {"type": ["number", "null"], "description": "with --job: of the GPU's dense 16-bit peak; null if unknown"},
+        "mfu_pct": {"type": ["number", "null"], "description": "with --job: of the GPU's dense peak for the job's numbers, 16-bit or fp32; null if unknown"},
         "unprofiled_ms": {"type": "number"},
         "run_ms": {"type": "number"},
         "work": {

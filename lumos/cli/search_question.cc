@@ -49,7 +49,7 @@ Status fill_from_space(const QuestionArguments& arguments, const Job& base, Sear
                 arguments.gpus, arguments.space);
   space.samples_per_gpu = arguments.samples_per_gpu;
   const Cluster& cluster = question.anchor.cluster;
-  space = complete_space(std::move(space), base, cluster, arguments.gpus);
+  space = TRY(complete_space(std::move(space), base, cluster, arguments.gpus));
   question.enumeration = TRY(enumerate_space(space, base, cluster));
   std::vector<std::string> varied;
   for (const SearchAxis& axis : space.axes) varied.push_back(axis.name);

@@ -49,11 +49,11 @@ struct WrittenRank {
 Result<std::vector<int64_t>> parse_ranks(std::string_view text) {
   std::vector<int64_t> ranks;
   const auto number = [](std::string_view digits) -> Result<int64_t> {
-    int64_t value = -1;
+    int32_t value = -1;  // No range of these can leave 64 bits.
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || end != digits.data() + digits.size() || value < 0)
       return fail(ErrorKind::kUsage, "synth: --ranks: {} is no rank; write all, stages, or a list as 0,3,8-11", digits);
-    return value;
+    return int64_t{value};
   };
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());

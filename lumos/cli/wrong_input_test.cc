@@ -86,6 +86,15 @@ TEST_F(WrongInput, WhatMeansNothingIsAnError) {
   expect({"predict", demo_, "--fuse", "op:none"}, kWrongUsage, {"matches nothing"});
   const std::string job = config("jobs/demo.toml"), cluster = config("clusters/dgx-h100.toml");
   expect({"synth", "--job", job, "--cluster", cluster, "--out", path("s"), "--ranks", "3-1"}, kWrongUsage, {"1-3"});
+  for (const char* rank : {"2147483648", "9223372036854775807", "99999999999999999999"}) {
+    expect({"synth", "--job", job, "--cluster", cluster, "--out", path("s"), "--ranks", rank}, kWrongUsage, {rank});
+    expect({"predict", demo_, "--scale", std::string("rank:") + rank + "=2"}, kWrongUsage, {rank});
+  }
+  for (const char* samples : {"1000000000000", "9000000000000000000", "9223372036854775807"}) {
+    expect(
+        {"search", "--job", job, "--cluster", cluster, "--gpus", "16", "--samples-per-gpu", samples, "--simulate", "0"},
+        kWrongUsage, {samples});
+  }
   expect({"search", "--job", job, "--cluster", cluster, "--gpus", "0"}, kWrongUsage, {"--gpus 0"});
 }
 

@@ -20,11 +20,11 @@ double attention_flops(const AttentionShape& shape) {
 
 double attention_us(const AttentionShape& shape, const Gpu& gpu) {
   const double share = gpu.attention_peak_fraction * (shape.backward ? kBackwardShare : 1.0);
-  const double math_us = attention_flops(shape) / (gpu.matrix_tflops * 1e6 * share);
+  const double math_us = attention_flops(shape) / (peak_tflops(gpu, shape.element_bytes) * 1e6 * share);
   const double queries = static_cast<double>(shape.batch * shape.query_length * shape.heads * shape.head_size);
   const double keys = static_cast<double>(shape.batch * shape.key_length * shape.key_heads * shape.head_size);
-  // Forward: read Q, K, V and write O, 16 bits each. Backward: the same with their gradients.
-  const double bytes = 2.0 * (2 * queries + 2 * keys) * (shape.backward ? 2 : 1);
+  // Forward: read Q, K, V and write O. Backward: the same with their gradients.
+  const double bytes = static_cast<double>(shape.element_bytes) * (2 * queries + 2 * keys) * (shape.backward ? 2 : 1);
   const double memory_us = bytes / (gpu.memory_gb_per_s * gpu.memory_peak_fraction * 1e3);
   return gpu.kernel_floor_us + std::max(math_us, memory_us);
 }

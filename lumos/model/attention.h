@@ -18,6 +18,7 @@ struct AttentionShape {
   int64_t head_size = 0;
   bool causal = true;
   bool backward = false;
+  int64_t element_bytes = 2;
 
   bool operator==(const AttentionShape&) const = default;
 };

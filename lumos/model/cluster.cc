@@ -30,6 +30,7 @@ const std::vector<ClusterField>& cluster_fields() {
       REAL(gpu.reserved_gib),
       WHOLE(gpu.sm_count),
       REAL(gpu.matrix_tflops),
+      REAL(gpu.fp32_tflops),
       REAL(gpu.memory_gb_per_s),
       CONSTANT(gpu.gemm_peak_fraction),
       CONSTANT(gpu.gemm_unaligned_fraction),
@@ -55,6 +56,13 @@ const std::vector<ClusterField>& cluster_fields() {
 #undef CONSTANT
 #undef WHOLE
   return fields;
+}
+
+double peak_tflops(const Gpu& gpu, int64_t element_bytes) {
+  // The ratio of H100 and A100; V100 and T4 have 8, B200 30.
+  constexpr double kUsualRatio = 16;
+  if (element_bytes < 4) return gpu.matrix_tflops;
+  return gpu.fp32_tflops > 0 ? gpu.fp32_tflops : gpu.matrix_tflops / kUsualRatio;
 }
 
 const ClusterField* find_cluster_field(std::string_view name) {
@@ -91,7 +99,8 @@ Status refuse_unknown(const ValueView& file) {
 }
 
 bool is_optional(const ClusterField& field) {
-  return field.name == "num_nodes" || field.name == "price_per_gpu_hour" || field.name == "host.runs_ahead";
+  return field.name == "num_nodes" || field.name == "price_per_gpu_hour" || field.name == "gpu.fp32_tflops" ||
+         field.name == "host.runs_ahead";
 }
 
 /// Rates and sizes divide; overheads may be nothing.
@@ -99,16 +108,24 @@ bool may_be_zero(const ClusterField& field) {
   return field.name.ends_with("_us") || is_optional(field) || field.name == "gpu.reserved_gib";
 }
 
+/// Of a data sheet's peak or of another rate.
+bool is_fraction(const ClusterField& field) { return field.name.ends_with("_fraction"); }
+
 bool is_allowed(const ClusterField& field, double value) {
+  if (is_fraction(field) && value > 1) return false;
   return std::isfinite(value) && (value > 0 || (value == 0 && may_be_zero(field)));
+}
+
+std::string_view allowed_numbers(const ClusterField& field) {
+  if (is_fraction(field)) return "greater than 0 and at most 1";
+  return may_be_zero(field) ? "0 or more" : "greater than 0";
 }
 
 Status check_cluster(const ValueView& file, Cluster& cluster) {
   for (const ClusterField& field : cluster_fields()) {
     const double value = field.real != nullptr ? field.real(cluster) : static_cast<double>(field.whole(cluster));
     if (!is_allowed(field, value)) {
-      return at_path(file, field.name)
-          .error(fmt::format("{} must be {}", field.name, may_be_zero(field) ? "0 or more" : "positive"));
+      return at_path(file, field.name).error(fmt::format("must be {}, not {}", allowed_numbers(field), value));
     }
   }
   return {};
@@ -145,8 +162,7 @@ Status set_cluster_field(Cluster& cluster, std::string_view name, std::string_vi
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || stop != text.data() + text.size() || !is_allowed(*field, value)) {
-    return fail(ErrorKind::kUsage, "{}: '{}' is not a {}number{}", name, text, may_be_zero(*field) ? "" : "positive ",
-                may_be_zero(*field) ? " of 0 or more" : "");
+    return fail(ErrorKind::kUsage, "{}: '{}' is not a number {}", name, text, allowed_numbers(*field));
   }
   if (field->real != nullptr) {
     field->real(cluster) = value;
@@ -164,18 +180,19 @@ std::string cluster_to_toml(const Cluster& cluster, std::string_view heading) {
     text += fmt::format("# {}\n", heading.substr(begin, end - begin));
     begin = end + 1;
   }
-  text += fmt::format("name = \"{}\"\n", cluster.name);
+  text += fmt::format("name = {}\n", toml_text(cluster.name));
   std::string_view table;
   for (const ClusterField& field : cluster_fields()) {
     const size_t dot = field.name.find('.');
     const std::string_view in = dot == std::string_view::npos ? "" : field.name.substr(0, dot);
     if (in != table) {
       text += fmt::format("\n[{}]\n", in);
-      if (in == "gpu") text += fmt::format("name = \"{}\"\n", cluster.gpu.name);
+      if (in == "gpu") text += fmt::format("name = {}\n", toml_text(cluster.gpu.name));
       table = in;
     }
     const std::string_view key = dot == std::string_view::npos ? field.name : field.name.substr(dot + 1);
     if (field.name == "price_per_gpu_hour" && cluster.price_per_gpu_hour == 0) continue;  // not known
+    if (field.name == "gpu.fp32_tflops" && cluster.gpu.fp32_tflops == 0) continue;        // not known
     if (field.name == "host.runs_ahead" && cluster.host.runs_ahead != 0) continue;        // as usual
     if (field.real != nullptr) {
       text += fmt::format("{} = {}\n", key, field.real(copy));

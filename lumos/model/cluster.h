@@ -19,6 +19,7 @@ struct Gpu {
   double reserved_gib = 0;   ///< held by the CUDA context, NCCL and fragmentation; not available to tensors
   int64_t sm_count = 0;      ///< multiprocessors, or compute units
   double matrix_tflops = 0;  ///< dense 16-bit matrix peak
+  double fp32_tflops = 0;    ///< of products of 32-bit numbers; 0: not known, and taken as matrix_tflops / 16
   double memory_gb_per_s = 0;
 
   double gemm_peak_fraction = 0;  ///< of matrix_tflops in a long, full GEMM
@@ -63,6 +64,10 @@ struct Cluster {
   double arrival_spread_us = 0;  ///< standard deviation of the ranks' arrivals at a collective inside a layer
 };
 
+/// The peak of products of such elements. Frameworks do not round 32-bit operands to TF32 unless told to (PyTorch since
+/// 1.12), so that these run on the vector units of NVIDIA's GPUs.
+double peak_tflops(const Gpu& gpu, int64_t element_bytes);
+
 /// One number of a cluster by its name in files: "gpu.memory_gib". Exactly one of the members is set.
 struct ClusterField {
   std::string_view name;
@@ -77,7 +82,7 @@ const std::vector<ClusterField>& cluster_fields();
 /// The field called `name`, or nullptr.
 const ClusterField* find_cluster_field(std::string_view name);
 
-/// The cluster of a parsed file. Every number is required but num_nodes, the price
+/// The cluster of a parsed file. Every number is required but num_nodes, the price, gpu.fp32_tflops
 /// and host.runs_ahead; unknown keys are errors, so that
 /// a misspelt constant cannot keep its default unseen.
 Result<Cluster> cluster_from_value(const ValueView& file);

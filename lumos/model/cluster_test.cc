@@ -26,6 +26,17 @@ TEST(Cluster, TextReadsBackAsTheSameCluster) {
   EXPECT_EQ(cluster_to_toml(*again), cluster_to_toml(cluster));
 }
 
+TEST(Cluster, NamesOfAnyTextReadBack) {
+  for (const char* name : {"my \"big\" box", "C:\\clusters", "two\nlines = 3", "a # b", "\u00e9\t\x7f", ""}) {
+    Cluster cluster = test_cluster();
+    cluster.name = cluster.gpu.name = name;
+    const auto again = parse(cluster_to_toml(cluster));
+    ASSERT_TRUE(again) << name << ": " << again.error().message;
+    EXPECT_EQ(again->name, name);
+    EXPECT_EQ(again->gpu.name, name);
+  }
+}
+
 TEST(Cluster, AMisspeltConstantIsAnErrorThatNamesIt) {
   std::string text = cluster_to_toml(test_cluster());
   text.replace(text.find("kernel_floor_us"), 15, "kernel_flor_us_");
@@ -41,6 +52,27 @@ TEST(Cluster, ARateOfZeroIsRefused) {
   const auto cluster = parse(text);
   ASSERT_FALSE(cluster);
   EXPECT_NE(cluster.error().message.find("matrix_tflops"), std::string::npos);
+}
+
+TEST(Cluster, NoFractionIsMoreThanTheWhole) {
+  size_t fractions = 0;
+  for (const ClusterField& field : cluster_fields()) {
+    if (!field.name.ends_with("_fraction")) continue;
+    ++fractions;
+    Cluster cluster = test_cluster();
+    EXPECT_TRUE(set_cluster_field(cluster, field.name, "1")) << field.name;
+    for (const char* wrong : {"1.0000001", "72", "0", "-0.5", "inf"}) {
+      const Status status = set_cluster_field(cluster, field.name, wrong);
+      ASSERT_FALSE(status) << field.name << " " << wrong;
+      EXPECT_NE(status.error().message.find("at most 1"), std::string::npos) << status.error().message;
+    }
+    field.real(cluster) = 72;
+    const auto read = parse(cluster_to_toml(cluster));
+    ASSERT_FALSE(read) << field.name;
+    EXPECT_NE(read.error().message.find(field.name), std::string::npos) << read.error().message;
+    EXPECT_NE(read.error().message.find("at most 1"), std::string::npos) << read.error().message;
+  }
+  EXPECT_GE(fractions, 6u);
 }
 
 TEST(Cluster, SettingsChangeOneNumber) {

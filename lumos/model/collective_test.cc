@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "lumos/model/calibrate.h"
 #include "lumos/model/test_jobs.h"
 
@@ -80,6 +82,32 @@ TEST(Collective, MeasuredAllReducesAreWithinFifteenPercentOfAFit) {
   EXPECT_LT(fit->in_sample.worst_pct, 15);
   EXPECT_LT(fit->left_out_total.mean_pct, 10);
   EXPECT_LT(fit->left_out_total.worst_pct, 15);
+}
+
+RC_GTEST_PROP(Collective, ListedMembersCrossNodesExactlyWhenTheyAreOnSeveral, ()) {
+  const int64_t gpus_per_node = *rc::gen::inRange(1, 17);
+  const auto listed = *rc::gen::nonEmpty(rc::gen::container<std::vector<int32_t>>(rc::gen::inRange(0, 64)));
+  const GroupShape shape = group_shape(listed, gpus_per_node);
+  const bool together = std::all_of(listed.begin(), listed.end(), [&](int32_t rank) {
+    return rank / gpus_per_node == listed.front() / gpus_per_node;
+  });
+  RC_ASSERT((shape.nodes() == 1) == together);
+  RC_ASSERT(shape.per_node <= std::min(shape.size, gpus_per_node));
+}
+
+TEST(Collective, AListThatBeginsANodeHasTheShapeOfItsStride) {
+  for (int64_t gpus_per_node : {1, 2, 4, 8, 16}) {
+    for (int64_t stride = 1; stride <= 16; stride *= 2) {
+      for (int64_t size = 2; size <= 64; size *= 2) {
+        std::vector<int32_t> ranks;
+        for (int64_t i = 0; i < size; ++i) ranks.push_back(static_cast<int32_t>(16 * stride + i * stride));
+        EXPECT_EQ(group_shape(ranks, gpus_per_node), group_shape(size, stride, gpus_per_node))
+            << size << " ranks " << stride << " apart, " << gpus_per_node << " per node";
+      }
+    }
+  }
+  EXPECT_EQ(group_shape({4, 8}, 8), (GroupShape{2, 1}));
+  EXPECT_EQ(group_shape({4, 6}, 8), (GroupShape{2, 2}));
 }
 
 }  // namespace

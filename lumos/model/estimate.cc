@@ -347,9 +347,9 @@ Result<Estimate> estimate(const Job& job, const Cluster& cluster, const Estimate
   fill_times(job, cluster, scales, make_stages(job, cluster, scales), result);
   scale_all(result, scales.step);
   const double step_s = result.step_ms / 1e3;
-  result.tokens_per_s = static_cast<double>(job.global_batch_size * job.seq_length) / step_s;
+  result.tokens_per_s = tokens_per_step(job) / step_s;
   result.tflops_per_gpu = tflops_per_gpu(job, result.step_ms);
-  result.mfu_pct = 100 * result.tflops_per_gpu / cluster.gpu.matrix_tflops;
+  result.mfu_pct = mfu_pct(job, result.step_ms, cluster.gpu);
   result.hfu_pct = result.mfu_pct * hardware_flops(job) / model_flops(job);
   result.memory = stage_memory(job);
   result.shortage = memory_shortage(result.memory, cluster);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "lumos/model/flops.h"
+#include "lumos/model/job_fields.h"
 #include "lumos/model/test_jobs.h"
 
 namespace lumos {
@@ -106,6 +108,30 @@ TEST(Estimate, AClusterThatIsTooSmallIsAnError) {
   const auto result = estimate(test_job({{"data_parallel_size", "16"}}), cluster);
   ASSERT_FALSE(result);
   EXPECT_NE(result.error().message.find("world_size 16"), std::string::npos);
+}
+
+TEST(Estimate, AnFp32JobIsMeasuredAgainstThePeakOfItsNumbers) {
+  Cluster cluster = test_cluster();
+  for (double peak : {20.0, 60.0, 150.0}) {
+    cluster.gpu.fp32_tflops = peak;
+    const Estimate half = estimate_of(test_job(), cluster);
+    const Estimate full = estimate_of(test_job({{"params_dtype", "fp32"}}), cluster);
+    EXPECT_NEAR(full.mfu_pct, 100 * full.tflops_per_gpu / peak, 1e-9);
+    EXPECT_NEAR(half.mfu_pct, 100 * half.tflops_per_gpu / cluster.gpu.matrix_tflops, 1e-9);
+    EXPECT_LT(full.mfu_pct, 100);
+    EXPECT_GT(full.step_ms, half.step_ms);
+  }
+}
+
+TEST(Estimate, TokensOfTheLargestBatchesAreCounted) {
+  for (const char* tokens : {"2048", "1000000000"}) {
+    Job job = test_job({{"position_embedding_type", "rope"}});
+    ASSERT_TRUE(set_job_field(job, *find_job_field("seq_length"), tokens));
+    for (int64_t batch : {int64_t{1}, int64_t{1'000'000}, kLargestBatch}) {
+      job.global_batch_size = batch;
+      EXPECT_EQ(tokens_per_step(job), static_cast<double>(batch) * std::stod(tokens));
+    }
+  }
 }
 
 // Sequence parallelism saves memory-bound work and pays with starts of collectives: how dear these are decides.

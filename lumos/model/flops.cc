@@ -26,10 +26,6 @@ TokenFlops forward_flops(const Job& job) {
   return flops;
 }
 
-double tokens_per_step(const Job& job) {
-  return static_cast<double>(job.global_batch_size) * static_cast<double>(job.seq_length);
-}
-
 /// Layers of each chunk whose forward pass is repeated.
 double recomputed_layers(const Job& job) {
   if (job.recompute_granularity != Recompute::kFull) return 0;
@@ -40,6 +36,10 @@ double recomputed_layers(const Job& job) {
 }
 
 }  // namespace
+
+double tokens_per_step(const Job& job) {
+  return static_cast<double>(job.global_batch_size) * static_cast<double>(job.seq_length);
+}
 
 double model_flops(const Job& job) {
   const TokenFlops token = forward_flops(job);
@@ -57,6 +57,10 @@ double hardware_flops(const Job& job) {
 
 double tflops_per_gpu(const Job& job, double step_ms) {
   return step_ms <= 0 ? 0 : model_flops(job) / static_cast<double>(job.world_size) / (step_ms * 1e9);
+}
+
+double mfu_pct(const Job& job, double step_ms, const Gpu& gpu) {
+  return 100 * tflops_per_gpu(job, step_ms) / peak_tflops(gpu, element_bytes(job));
 }
 
 }  // namespace lumos

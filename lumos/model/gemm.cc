@@ -32,10 +32,9 @@ double alignment_share(const GemmShape& shape, const Gpu& gpu) {
   return std::pow(gpu.gemm_unaligned_fraction, halvings / 3);
 }
 
-/// fp32 products have no 16-bit matrix units; TF32, which frameworks use then, has half their rate.
+/// Products of 32-bit numbers reach the same share of their own, lower peak.
 double peak_flops_per_us(const GemmShape& shape, const Gpu& gpu) {
-  const double type_share = shape.element_bytes >= 4 ? 0.5 : 1.0;
-  return gpu.matrix_tflops * 1e6 * gpu.gemm_peak_fraction * type_share * alignment_share(shape, gpu);
+  return peak_tflops(gpu, shape.element_bytes) * 1e6 * gpu.gemm_peak_fraction * alignment_share(shape, gpu);
 }
 
 double tiled_us(const GemmShape& shape, const Tile& tile, int64_t split, const Gpu& gpu) {

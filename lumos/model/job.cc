@@ -26,23 +26,21 @@ Given given_in(const std::vector<JobSetting>& settings) {
 
 /// Sizes beyond this are slips of the keyboard.
 constexpr int64_t kLargestSize = 1'000'000;
-/// Parameters of a bucket, and a batch, may be larger.
-constexpr int64_t kLargestCount = 1'000'000'000'000;
+/// Parameters of a bucket may be more.
+constexpr int64_t kLargestBucket = 1'000'000'000'000;
 /// What is multiplied out of sizes: parameters, numbers of a micro-batch's widest activation, tokens of a step. Times
 /// the bytes of each and whatever else is counted per layer or kernel it still fits into 64 bits.
 constexpr double kLargestProduct = 1e15;
-/// Passes of a step over all stages: a walk through them is still one of seconds.
-constexpr double kMostPasses = 1e8;
 
 struct IntegerRange {
   int64_t least = 1, most = kLargestSize;
 };
 
 IntegerRange range_of(std::string_view name) {
-  if (name == "ddp_bucket_size") return {0, kLargestCount};
+  if (name == "ddp_bucket_size") return {0, kLargestBucket};
   if (name == "make_vocab_size_divisible_by") return {0, kLargestSize};
   if (name == "vocab_size" || name == "seq_length" || name == "max_position_embeddings") return {1, 1'000'000'000};
-  if (name == "global_batch_size") return {1, kLargestCount};
+  if (name == "global_batch_size") return {1, kLargestBatch};
   return {};
 }
 
@@ -123,7 +121,7 @@ Status check_products(const Job& job) {
   TRY_STATUS(check_product("global_batch_size x seq_length", real(job.global_batch_size) * real(job.seq_length),
                            kLargestProduct));
   return check_product("pipeline stages x model chunks x num_microbatches",
-                       real(num_chunks(job)) * real(job.num_microbatches), kMostPasses);
+                       real(num_chunks(job)) * real(job.num_microbatches), real(kMostPasses));
 }
 
 /// world_size = TP x PP x CP x DP: the replica is what the split says, so DP follows a world that was asked for.

@@ -89,11 +89,19 @@ struct Job {
   bool operator==(const Job&) const = default;
 };
 
+/// Samples of a global batch: more is a slip of the keyboard.
+inline constexpr int64_t kLargestBatch = 1'000'000'000'000;
+
+/// Forward passes of a step, over all stages, chunks and micro-batches: every model walks them one by one, with 32
+/// bytes for each, and more of them than that would take minutes. Real jobs have thousands.
+inline constexpr int64_t kMostPasses = 10'000'000;
+
 /// One setting as the user wrote it: "tensor_model_parallel_size", "4". An empty value or "null" unsets.
 using JobSetting = std::pair<std::string, std::string>;
 
-/// A new job from nothing but settings. Besides the fields, Megatron's num_layers_per_virtual_pipeline_stage is read. Sizes that were not given follow from those that were. Errors (kUsage) name the
-/// two values that contradict, or the reason why the split is impossible. `unknown` receives the names nobody reads.
+/// A new job from nothing but settings. Besides the fields, Megatron's num_layers_per_virtual_pipeline_stage is read.
+/// Sizes that were not given follow from those that were. Errors (kUsage) name the two values that contradict, or the
+/// reason why the split is impossible. `unknown` receives the names nobody reads.
 Result<Job> resolve_job(const std::vector<JobSetting>& settings, std::vector<std::string>* unknown = nullptr);
 
 /// `job` with all of `settings` changed at once. What follows from them is worked out anew: world_size from the split,

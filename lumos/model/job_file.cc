@@ -11,23 +11,6 @@
 namespace lumos {
 namespace {
 
-Result<std::string> scalar_text(const ValueView& view) {
-  if (!view.exists()) return std::string("null");
-  const Value& value = *view.value();
-  switch (value.kind()) {
-    case Value::Kind::kBool:
-      return std::string(*value.get<bool>() ? "true" : "false");
-    case Value::Kind::kInt:
-      return fmt::format("{}", *value.get<int64_t>());
-    case Value::Kind::kDouble:
-      return fmt::format("{}", *value.get<double>());
-    case Value::Kind::kString:
-      return *value.get<std::string>();
-    default:
-      return view.error("a job setting is a number, a text or true and false");
-  }
-}
-
 bool is_scalar(const Value& value) {
   const Value::Kind kind = value.kind();
   return kind == Value::Kind::kBool || kind == Value::Kind::kInt || kind == Value::Kind::kDouble ||
@@ -103,13 +86,30 @@ bool is_text_field(const JobField& field) {
 
 }  // namespace
 
+Result<std::string> setting_text(const ValueView& view) {
+  if (!view.exists()) return std::string("null");
+  const Value& value = *view.value();
+  switch (value.kind()) {
+    case Value::Kind::kBool:
+      return std::string(*value.get<bool>() ? "true" : "false");
+    case Value::Kind::kInt:
+      return fmt::format("{}", *value.get<int64_t>());
+    case Value::Kind::kDouble:
+      return fmt::format("{}", *value.get<double>());
+    case Value::Kind::kString:
+      return *value.get<std::string>();
+    default:
+      return view.error("a job setting is a number, a text or true and false");
+  }
+}
+
 Result<std::vector<JobSetting>> settings_from_value(const ValueView& object) {
   std::vector<JobSetting> settings;
   for (const auto& [key, view] : TRY(object.members())) {
     // Only what a job has must be a scalar; files carry notes of other shapes beside it.
     const bool known = find_job_field(argument_name(key)) != nullptr;
     const bool scalar = known || !view.exists() || is_scalar(*view.value());
-    settings.emplace_back(key, scalar ? TRY(scalar_text(view)) : std::string(kNotScalar));
+    settings.emplace_back(key, scalar ? TRY(setting_text(view)) : std::string(kNotScalar));
   }
   auto translated = settings_from_arguments(settings);
   if (!translated) return object.error(translated.error().message);
@@ -141,11 +141,7 @@ std::string job_to_toml(const Job& job) {
   for (const JobField& field : job_fields()) {
     const std::string value = job_field_text(job, field);
     if (value.empty()) continue;
-    if (is_text_field(field)) {
-      text += fmt::format("{} = \"{}\"\n", field.name, value);
-    } else {
-      text += fmt::format("{} = {}\n", field.name, value);
-    }
+    text += fmt::format("{} = {}\n", field.name, is_text_field(field) ? toml_text(value) : value);
   }
   return text;
 }

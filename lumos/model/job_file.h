@@ -17,6 +17,9 @@ struct JobFile {
   std::vector<std::string> warnings;  ///< one sentence each: keys that Lumos does not read
 };
 
+/// A value as a setting has it; "null" for null, which unsets. Anything but a scalar is an error that names the place.
+Result<std::string> setting_text(const ValueView& view);
+
 /// The settings of an object of scalars; an error names the key that holds something else.
 Result<std::vector<JobSetting>> settings_from_value(const ValueView& object);
 

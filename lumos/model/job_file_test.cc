@@ -22,6 +22,17 @@ TEST(JobFile, WhatIsWrittenReadsBack) {
   EXPECT_EQ(job_from_value(ValueView(*value, "job.json"))->job, job);
 }
 
+TEST(JobFile, ANameOfAnyTextReadsBack) {
+  for (const char* name : {"my \"big\" model", "C:\\models\\gpt", "two\nlines = 3", "a # b", "\u00e9\t\x7f"}) {
+    const Job job = test_job({{"model_name", name}});
+    const Result<Value> value = parse_toml(job_to_toml(job), "written.toml");
+    ASSERT_TRUE(value) << name << ": " << value.error().message;
+    const auto again = job_from_value(ValueView(*value, "written.toml"));
+    ASSERT_TRUE(again) << name << ": " << again.error().message;
+    EXPECT_EQ(again->job, job);
+  }
+}
+
 TEST(JobFile, NullIsUnsetAndUnknownKeysAreNamed) {
   const auto value = parse_json(R"({"num_layers": 4, "hidden_size": 512, "num_attention_heads": 8, "seq_length": 128,
       "vocab_size": 1000, "kv_channels": null, "recompute_granularity": null, "tensor_model_parallel_sizes": 2,

@@ -150,6 +150,23 @@ TEST(Job, EveryNumberHasARange) {
   }
 }
 
+TEST(Job, MorePassesThanAnyModelWalksAreRefused) {
+  const std::pair<int64_t, int64_t> splits[] = {{1, 1}, {2, 1}, {96, 1}, {2, 48}, {16, 6}};
+  for (const auto& [stages, chunks] : splits) {
+    // Interleaving wants a multiple of the stages.
+    const int64_t most = std::min<int64_t>(kMostPasses / (stages * chunks), 900'000) / stages * stages;
+    for (int64_t microbatches : {most, most + stages}) {
+      const auto job = resolve_job(with({{"num_layers", "96"},
+                                         {"pipeline_model_parallel_size", std::to_string(stages)},
+                                         {"virtual_pipeline_model_parallel_size", std::to_string(chunks)},
+                                         {"num_microbatches", std::to_string(microbatches)}}));
+      const bool fits = stages * chunks * microbatches <= kMostPasses;
+      EXPECT_EQ(job.has_value(), fits) << stages << " " << chunks << " " << microbatches << " " << error_of(job);
+      EXPECT_EQ(error_of(job).find("num_microbatches") == std::string::npos, fits) << error_of(job);
+    }
+  }
+}
+
 TEST(Job, AllThatIsMissingIsNamedAtOnce) {
   EXPECT_EQ(error_of(resolve_job({})),
             "the job does not say num_layers, hidden_size, num_attention_heads, seq_length and vocab_size");

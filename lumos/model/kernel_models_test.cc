@@ -114,5 +114,23 @@ TEST(WorkTimes, AGroupOfOneCostsNothing) {
   EXPECT_EQ(times.launches, 0);
 }
 
+// 32-bit numbers stay 32 bits unless a framework is told to round them.
+TEST(KernelModels, Fp32ProductsRunAtTheirOwnPeak) {
+  Gpu gpu = test_cluster().gpu;
+  for (double peak : {8.1, 19.5, 67.0, 163.4}) {
+    gpu.fp32_tflops = peak;
+    const GemmShape wide{8192, 8192, 8192, 1, 4};
+    const double reached = gemm_flops(wide) / gemm_us(wide, gpu) / 1e6;
+    EXPECT_LE(reached, peak * gpu.gemm_peak_fraction * 1.0001);
+    EXPECT_GE(reached, peak * gpu.gemm_peak_fraction * 0.9);
+    AttentionShape attention{1, 8192, 8192, 32, 32, 128};
+    attention.element_bytes = 4;
+    EXPECT_LE(attention_flops(attention) / attention_us(attention, gpu) / 1e6, peak * gpu.attention_peak_fraction);
+  }
+  gpu.fp32_tflops = 0;
+  EXPECT_EQ(peak_tflops(gpu, 4), gpu.matrix_tflops / 16);
+  EXPECT_EQ(peak_tflops(gpu, 2), gpu.matrix_tflops);
+}
+
 }  // namespace
 }  // namespace lumos

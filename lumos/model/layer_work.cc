@@ -69,6 +69,7 @@ class WorkList {
   void attention(const Sizes& sizes, bool backward) {
     AttentionShape shape{sizes.batch, job_.seq_length, job_.seq_length, sizes.heads, sizes.key_heads, job_.kv_channels};
     shape.backward = backward;
+    shape.element_bytes = element_bytes(job_);
     list_.push_back({"core_attention", shape});
   }
   /// The sum of tokens x hidden over the tensor-parallel group; only this rank's part of it under sequence parallelism.

@@ -65,6 +65,13 @@ double shortest_kernel_us(const RankProgram& rank) {
   return static_cast<double>(*low) / 1e3;
 }
 
+/// What the shortest kernels take; an empty one takes no longer than kMostFloorUs on any GPU of the last ten years, so
+/// that a trace of large kernels only does not tell.
+double floor_of(const RankProgram& rank) {
+  constexpr double kMostFloorUs = 5;
+  return std::min(shortest_kernel_us(rank), kMostFloorUs);
+}
+
 /// A GPU whose constants reproduce the traced GEMMs: only ratios of its times are used.
 Gpu fitted_gpu(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
   Gpu gpu;
@@ -73,7 +80,7 @@ Gpu fitted_gpu(const RankProgram& rank, const std::vector<RoleOf>& roles, const 
   gpu.gemm_peak_fraction = 1;
   gpu.memory_peak_fraction = 1;
   gpu.memory_gb_per_s = kUsualMemoryGbPerS;
-  gpu.kernel_floor_us = 0;
+  gpu.kernel_floor_us = floor_of(rank);
   double best_error = INFINITY;
   const std::vector<TracedGemm> seen = traced_gemms(rank, roles, job);
   gpu.matrix_tflops = kUsualMatrixTflops;
@@ -132,7 +139,8 @@ GemmShape gemm_shape(const Job& job, RoleOf role) {
 }
 
 FittedKernels fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
-  return {fitted_gpu(rank, roles, job), shortest_kernel_us(rank)};
+  const Gpu gpu = fitted_gpu(rank, roles, job);
+  return {gpu, gpu.kernel_floor_us};
 }
 
 }  // namespace lumos

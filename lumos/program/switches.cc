@@ -32,6 +32,7 @@ class RankSwitcher {
         before_(recovery.program.ranks[r]),
         after_(out.program.ranks[r]),
         catalog_(out.catalogs[r]),
+        transfers_(out.transfers[r]),
         added_(out.program, out.program.ranks[r], out.transfers[r]),
         context_{
             recovery, target, switches, before_, recovery.transfers[r], recovery.roles[r], recovery.places[r].stage,
@@ -52,6 +53,7 @@ class RankSwitcher {
         step.optimizer.push_back(add_block(one, BlockRole::kOptimizer, Phase::kOptimizer, step.step));
       if (context_.switches.pipeline_grows) add_exchange(step);
     }
+    if (context_.switches.pipeline_grows) join_stages();
     added_.finish();
   }
 
@@ -75,15 +77,12 @@ class RankSwitcher {
     to.task_end = static_cast<uint32_t>(after_.tasks.size());
   }
 
-  uint32_t add_block(const AddedCollective& work, BlockRole role, Phase phase, int16_t step) {
+  uint32_t add_block(const AddedCollective& work, BlockRole role, Phase phase, int16_t step, bool host_waits = false) {
     Block block;
     block.role = role;
     block.label.phase = phase;
     block.label.step = step;
     block.task_begin = static_cast<uint32_t>(after_.tasks.size());
-    // Megatron synchronises the device after a batched exchange.
-    const bool host_waits =
-        role == BlockRole::kExchange && context_.target.batch_p2p_sync && !context_.target.overlap_p2p_comm;
     append_collective(work, added_.main_thread(), added_.compute_stream(), host_waits, after_.tasks, after_.edges);
     block.task_end = static_cast<uint32_t>(after_.tasks.size());
     // Alike where they are the same kind of work: they are repeated with the parameters of a stage.
@@ -97,14 +96,38 @@ class RankSwitcher {
     const AddedCollective work = added_.collective(
         {CommScope::kPipeline, CommKind::kPointToPoint,
          static_cast<int64_t>(expected_bytes(recovery_.job, CommScope::kPipeline, CommKind::kPointToPoint))});
-    step.exchanges.push_back({add_block(work, BlockRole::kExchange, Phase::kP2p, step.step), {}, {}});
+    // Megatron synchronises the device after a batched exchange.
+    const bool host_waits = context_.target.batch_p2p_sync && !context_.target.overlap_p2p_comm;
+    step.exchanges.push_back({add_block(work, BlockRole::kExchange, Phase::kP2p, step.step, host_waits), {}, {}});
     catalog_.batched_exchange = true;
+  }
+
+  /// The norm of the gradients and the flag of an overflow are those of the whole model: their small all-reduces, in a
+  /// group of all stages, keep the stages together at the end of a step. A single stage has them in its own groups, or
+  /// where it is one GPU not at all.
+  void join_stages() {
+    constexpr int64_t kMostBytes = 4096;
+    bool joined = false;
+    for (Transfer& transfer : transfers_.transfers) {
+      const uint32_t launch = transfer.added ? kNoIndex : before_.recovered.list.launch_of_row[transfer.row];
+      if (launch == kNoIndex || before_.recovered.labels[launch].phase != Phase::kOptimizer) continue;
+      if (transfer.kind != CommKind::kAllReduce || transfer.bytes > kMostBytes) continue;
+      transfer.scope = CommScope::kModel;
+      joined = true;
+    }
+    if (joined) return;
+    const AddedCollective norm = added_.collective({CommScope::kModel, CommKind::kAllReduce, 4});
+    // The host reads the norm.
+    for (StepBlocks& step : catalog_.steps)
+      step.optimizer.insert(step.optimizer.begin(),
+                            add_block(norm, BlockRole::kOptimizer, Phase::kOptimizer, step.step, true));
   }
 
   const Recovery& recovery_;
   const RankProgram& before_;
   RankProgram& after_;
   RankCatalog& catalog_;
+  RankTransfers& transfers_;
   AddedWork added_;
   SwitchedRank context_;
   std::map<LayerKey, const Block*> forwards_;

@@ -139,7 +139,9 @@ std::string estimate_text(const Job& job, const Cluster& cluster, const Estimate
   text += step_table(estimate);
   text += fmt::format("\n{:.0f} tokens/s, {:.1f} TFLOP/s per GPU: MFU {:.1f} %, HFU {:.1f} % of {:g} TFLOP/s\n\n",
                       estimate.tokens_per_s, estimate.tflops_per_gpu, estimate.mfu_pct, estimate.hfu_pct,
-                      cluster.gpu.matrix_tflops);
+                      peak_tflops(cluster.gpu, element_bytes(job)));
+  if (element_bytes(job) >= 4 && cluster.gpu.fp32_tflops == 0)
+    text += "the cluster does not say gpu.fp32_tflops: a sixteenth of gpu.matrix_tflops is assumed\n\n";
   text += memory_table(estimate);
   text += "\n" +
           (estimate.shortage.empty() ? fmt::format("fits in {:g} GiB", cluster.gpu.memory_gib) : estimate.shortage) +

@@ -182,10 +182,10 @@ JobFigures job_figures(const Job& job, double step_ms, std::string_view device) 
   JobFigures figures;
   figures.job = job;
   if (step_ms <= 0) return figures;
-  figures.tokens_per_s = static_cast<double>(job.global_batch_size * job.seq_length) / (step_ms / 1e3);
+  figures.tokens_per_s = tokens_per_step(job) / (step_ms / 1e3);
   figures.tflops_per_gpu = tflops_per_gpu(job, step_ms);
   if (const std::optional<Gpu> gpu = known_gpu(device)) {
-    figures.mfu_pct = 100 * figures.tflops_per_gpu / gpu->matrix_tflops;
+    figures.mfu_pct = mfu_pct(job, step_ms, *gpu);
   }
   return figures;
 }

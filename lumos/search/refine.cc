@@ -22,8 +22,8 @@ Outcome simulated_outcome(std::string id, const Job& job, const Anchor& anchor, 
   outcome.simulated = true;
   outcome.estimated_ms = coarse.step_ms;
   outcome.step_ms = figures.step_ms;
-  outcome.tokens_per_s = static_cast<double>(job.global_batch_size * job.seq_length) / (figures.step_ms / 1e3);
-  outcome.mfu_pct = 100 * tflops_per_gpu(job, figures.step_ms) / anchor.cluster.gpu.matrix_tflops;
+  outcome.tokens_per_s = tokens_per_step(job) / (figures.step_ms / 1e3);
+  outcome.mfu_pct = mfu_pct(job, figures.step_ms, anchor.cluster.gpu);
   outcome.exposed_comm_ms = figures.exposed_comm_ms;
   outcome.bubble_ms = std::min(figures.exposed_comm_ms, coarse.bubble_ms * figures.step_ms / coarse.step_ms);
   return outcome;

@@ -22,7 +22,7 @@ Searched searched() {
   out.anchor.cluster = search_test_cluster();
   const Job base = search_test_job();
   const Result<Enumeration> found =
-      enumerate_space(complete_space({}, base, out.anchor.cluster, 32), base, out.anchor.cluster);
+      enumerate_space(complete_space({}, base, out.anchor.cluster, 32).value(), base, out.anchor.cluster);
   EXPECT_TRUE(found) << found.error().message;
   out.configurations = make_configurations(found->jobs, out.anchor, 1);
   out.result = search(out.configurations, out.anchor, {}, {.keep = 40, .threads = 1}, [](const auto&) -> Status {

@@ -43,7 +43,7 @@ void search_large_job(benchmark::State& state, bool exhaustive) {
   space.axes = {{"overlap_grad_reduce", {"false", "true"}}, {"overlap_p2p_comm", {"false", "true"}}};
   size_t configurations = 0, evaluated = 0;
   for (auto _ : state) {
-    const Enumeration found = enumerate_space(complete_space(space, job, cluster, 512), job, cluster).value();
+    const Enumeration found = enumerate_space(complete_space(space, job, cluster, 512).value(), job, cluster).value();
     const std::vector<Configuration> all = make_configurations(found.jobs, {cluster, {}}, 0);
     SearchOptions options;
     options.exhaustive = exhaustive;

@@ -24,7 +24,7 @@ SearchResult run(const std::vector<Configuration>& configurations, const Cluster
 }
 
 std::vector<Configuration> small_space(const Job& base, const Cluster& cluster, int64_t num_gpus) {
-  const Result<Enumeration> found = enumerate_space(complete_space({}, base, cluster, num_gpus), base, cluster);
+  const Result<Enumeration> found = enumerate_space(complete_space({}, base, cluster, num_gpus).value(), base, cluster);
   EXPECT_TRUE(found) << found.error().message;
   return make_configurations(found->jobs, {cluster, {}}, 1);
 }
@@ -66,7 +66,7 @@ std::vector<Configuration> random_space(Cluster& cluster) {
   SearchSpace space;
   space.axes.push_back({"world_size", any_of<std::vector<std::string>>({{"4"}, {"8"}, {"16"}, {"8", "16"}})});
   space.axes.push_back({"micro_batch_size", {"1", "2", "4"}});
-  const Result<Enumeration> found = enumerate_space(complete_space(space, base, cluster, 0), base, cluster);
+  const Result<Enumeration> found = enumerate_space(complete_space(space, base, cluster, 0).value(), base, cluster);
   RC_ASSERT(found.has_value());
   return make_configurations(found->jobs, {cluster, {}}, 1);
 }

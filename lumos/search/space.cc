@@ -1,33 +1,18 @@
 #include "lumos/search/space.h"
 
 #include <algorithm>
+#include <charconv>
 #include <unordered_set>
 
 #include "lumos/base/suggest.h"
 #include "lumos/model/job_fields.h"
+#include "lumos/model/job_file.h"
 #include "lumos/search/configuration.h"
 
 namespace lumos {
 namespace {
 
 constexpr int64_t kLargestMicroBatch = 16;
-
-Result<std::string> scalar_text(const ValueView& place) {
-  switch (place.value()->kind()) {
-    case Value::Kind::kBool:
-      return std::string(TRY(place.as_bool()) ? "true" : "false");
-    case Value::Kind::kInt:
-      return std::to_string(TRY(place.as_int()));
-    case Value::Kind::kDouble:
-      return fmt::format("{}", TRY(place.as_double()));
-    case Value::Kind::kString:
-      return place.as_string();
-    case Value::Kind::kNull:
-      return std::string("none");  // As in a job file: unset.
-    default:
-      return place.error("expected a value or a list of values");
-  }
-}
 
 Result<SearchAxis> axis_from_value(std::string_view name, const ValueView& place) {
   const JobField* field = find_job_field(name);
@@ -37,13 +22,14 @@ Result<SearchAxis> axis_from_value(std::string_view name, const ValueView& place
   }
   SearchAxis axis{std::string(name), {}};
   if (place.exists() && place.value()->is_array()) {
-    for (const ValueView& item : TRY(place.items())) axis.values.push_back(TRY(scalar_text(item)));
-  } else if (place.exists()) {
-    axis.values.push_back(TRY(scalar_text(place)));
+    for (const ValueView& item : TRY(place.items())) axis.values.push_back(TRY(setting_text(item)));
+  } else {
+    axis.values.push_back(TRY(setting_text(place)));
   }
   if (axis.values.empty()) return place.error("the list of values is empty");
   Job scratch;
   for (std::string& value : axis.values) {
+    if (value == "null") continue;  // As in a job file: unset.
     if (const Status status = set_job_field(scratch, *field, value); !status)
       return place.error(status.error().message);
     value = job_field_text(scratch, *field);  // One spelling: "1.6e1" is 16.
@@ -55,12 +41,25 @@ bool has_axis(const SearchSpace& space, std::string_view name) {
   return std::any_of(space.axes.begin(), space.axes.end(), [&](const SearchAxis& axis) { return axis.name == name; });
 }
 
-/// Of the axis, which is there.
-int64_t largest_world_size(const SearchSpace& space) {
+/// The batch that `samples_per_gpu` makes on so many GPUs, written as a setting.
+Result<int64_t> batch_of(int64_t samples_per_gpu, const std::string& world_size) {
+  int64_t gpus = 0, batch = 0;
+  const auto [end, error] = std::from_chars(world_size.data(), world_size.data() + world_size.size(), gpus);
+  if (error != std::errc() || gpus < 1 || __builtin_mul_overflow(samples_per_gpu, gpus, &batch) ||
+      batch > kLargestBatch) {
+    return fail(ErrorKind::kUsage, "{} samples per GPU on {} GPUs are out of range: a batch has 1 to {}",
+                samples_per_gpu, world_size, kLargestBatch);
+  }
+  return batch;
+}
+
+/// Of the axis world_size, which is there.
+Result<int64_t> largest_batch(const SearchSpace& space) {
   int64_t largest = 1;
   for (const SearchAxis& axis : space.axes) {
     if (axis.name != "world_size") continue;
-    for (const std::string& value : axis.values) largest = std::max<int64_t>(largest, std::stoll(value));
+    for (const std::string& value : axis.values)
+      largest = std::max(largest, TRY(batch_of(space.samples_per_gpu, value)));
   }
   return largest;
 }
@@ -76,16 +75,17 @@ std::vector<std::string> divisors(int64_t of, int64_t limit) {
 
 /// The settings of one combination. What only exists with a distributed optimizer goes where that is turned off, and
 /// the batch stays what it is although its parts change.
-std::vector<JobSetting> settings_of(const SearchSpace& space, const std::vector<size_t>& choice, const Job& base) {
+Result<std::vector<JobSetting>> settings_of(const SearchSpace& space, const std::vector<size_t>& choice,
+                                            const Job& base) {
   std::vector<JobSetting> settings;
   bool distributed = true;
   std::string batch = std::to_string(base.global_batch_size);
   for (size_t i = 0; i < space.axes.size(); ++i) {
     const SearchAxis& axis = space.axes[i];
     settings.emplace_back(axis.name, axis.values[choice[i]]);
-    if (axis.name == "use_distributed_optimizer") distributed = axis.values[choice[i]] != "false";
+    if (axis.name == "use_distributed_optimizer") distributed = axis.values[choice[i]] == "true";
     if (axis.name == "world_size" && space.samples_per_gpu > 0)
-      batch = std::to_string(space.samples_per_gpu * std::stoll(axis.values[choice[i]]));
+      batch = std::to_string(TRY(batch_of(space.samples_per_gpu, axis.values[choice[i]])));
   }
   if (!has_axis(space, "global_batch_size") && !has_axis(space, "num_microbatches")) {
     settings.emplace_back("global_batch_size", batch);
@@ -111,7 +111,7 @@ Result<SearchSpace> space_from_value(const ValueView& file) {
   return space;
 }
 
-SearchSpace complete_space(SearchSpace space, const Job& base, const Cluster& cluster, int64_t num_gpus) {
+Result<SearchSpace> complete_space(SearchSpace space, const Job& base, const Cluster& cluster, int64_t num_gpus) {
   const auto add = [&](std::string name, std::vector<std::string> values) {
     if (!has_axis(space, name)) space.axes.push_back({std::move(name), std::move(values)});
   };
@@ -121,8 +121,7 @@ SearchSpace complete_space(SearchSpace space, const Job& base, const Cluster& cl
   add("tensor_model_parallel_size", divisors(cluster.gpus_per_node, cluster.gpus_per_node));
   add("pipeline_model_parallel_size", divisors(base.num_layers, base.num_layers));
   add("virtual_pipeline_model_parallel_size", divisors(base.num_layers, base.num_layers));
-  const int64_t batch =
-      space.samples_per_gpu > 0 ? space.samples_per_gpu * largest_world_size(space) : base.global_batch_size;
+  const int64_t batch = space.samples_per_gpu > 0 ? TRY(largest_batch(space)) : base.global_batch_size;
   add("micro_batch_size", divisors(batch, kLargestMicroBatch));
   // Fused attention keeps no matrix of scores that selective recomputation could drop.
   const bool has_scores = !base.use_flash_attn;
@@ -137,6 +136,7 @@ Result<Enumeration> enumerate_space(const SearchSpace& space, const Job& base, c
   Enumeration result;
   result.combinations = 1;
   for (const SearchAxis& axis : space.axes) {
+    if (axis.values.empty()) return fail(ErrorKind::kUsage, "the space has no value for {}", axis.name);
     result.combinations *= axis.values.size();
     if (result.combinations > kMostCombinations) {
       return fail(ErrorKind::kUsage, "the space has more than {} combinations: narrow it with --space",
@@ -147,7 +147,7 @@ Result<Enumeration> enumerate_space(const SearchSpace& space, const Job& base, c
   std::unordered_set<std::string> seen;
   std::vector<size_t> choice(space.axes.size(), 0);
   do {
-    const Result<Job> job = change_job(base, settings_of(space, choice, base));
+    const Result<Job> job = change_job(base, TRY(settings_of(space, choice, base)));
     if (job && (available == 0 || job->world_size <= available)) {
       if (seen.insert(config_id(*job, "")).second) {
         result.jobs.push_back(*job);

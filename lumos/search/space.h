@@ -30,8 +30,9 @@ Result<SearchSpace> space_from_value(const ValueView& file);
 /// `space` with the usual axes added where it says nothing: tensor parallel sizes within a node, pipeline stages and
 /// chunks that divide the layers, micro-batches of up to 16 samples that divide the global batch, recomputation
 /// (selective where attention is not fused), sequence parallelism and distributed optimizer on and off. The number of
-/// GPUs is `num_gpus` where that is not 0 and the job's otherwise; data parallelism follows.
-SearchSpace complete_space(SearchSpace space, const Job& base, const Cluster& cluster, int64_t num_gpus);
+/// GPUs is `num_gpus` where that is not 0 and the job's otherwise; data parallelism follows. Errors (kUsage) when the
+/// samples per GPU make a batch of more than kLargestBatch.
+Result<SearchSpace> complete_space(SearchSpace space, const Job& base, const Cluster& cluster, int64_t num_gpus);
 
 /// The legal jobs of a space and how many combinations were not.
 struct Enumeration {
@@ -43,7 +44,8 @@ struct Enumeration {
 };
 
 /// Changes `base`, whose global batch is kept where neither an axis nor samples_per_gpu changes it. Errors (kUsage)
-/// when there are more than kMostCombinations or kMostJobs, or when the axes name a value that the field does not take.
+/// when there are more than kMostCombinations or kMostJobs, when an axis has no values, or when the
+/// samples per GPU make too large a batch.
 Result<Enumeration> enumerate_space(const SearchSpace& space, const Job& base, const Cluster& cluster);
 
 /// A product of this size takes minutes to go through; a larger one is a mistake in the space file.

@@ -14,7 +14,7 @@ namespace {
 
 // Passes of the fixed point: overlap changes durations by a few percent, and those the overlap by less.
 constexpr int kPasses = 4;
-// A group must repeat this often, and its overlap vary, to say anything.
+// A group must repeat this often to say anything.
 constexpr size_t kFewestRepeats = 4;
 // Less evidence than this many samples is chance.
 constexpr uint64_t kFewestSamples = 32;
@@ -80,28 +80,54 @@ std::vector<Work> collect(const ExecGraph& graph) {
   return out;
 }
 
+// Two readings of the same tasks. Durations that vary for reasons of their own change the overlap of a task that is
+// covered throughout, which looks like a slow-down in the first, and the share of one that is covered for a while,
+// which looks like a speed-up in the second.
 struct Sums {
-  double xx = 0, xy = 0;
+  double xx = 0, xy = 0;              // duration by overlap
+  double pp = 0, pu = 0, p_mean = 0;  // 1 / duration by the share of it that is overlapped; p_mean weighted by pp
   uint64_t samples = 0;
 };
+
+// The smaller of both readings: without an effect at least one of them is about 0.
+double coefficient(const Sums& sums) {
+  // Shares that hardly vary say nothing.
+  constexpr double kLeastShareSpread = 0.03;
+  const auto samples = static_cast<double>(sums.samples);
+  if (sums.samples < kFewestSamples || sums.xx <= 0) return 0;
+  if (sums.pp < samples * kLeastShareSpread * kLeastShareSpread) return 0;
+  // d = w / (1 - c p), so 1 / d falls with p by c / (1 - c mean p) of its mean.
+  const double slope = sums.pu / sums.pp;
+  const double by_share = -slope / (1 - slope * sums.p_mean / sums.pp);
+  return std::clamp(std::min(sums.xy / sums.xx, by_share), 0.0, kLargestCoefficient);
+}
 
 // One group's deviations from its mean, in parts of its mean duration so that long kernels do not outweigh all others.
 void add_group(const ExecGraph& graph, const std::vector<int64_t>& overlap, const Work* begin, const Work* end,
                Sums& sums) {
   const double count = static_cast<double>(end - begin);
-  double mean_x = 0, mean_y = 0;
+  const auto duration = [&](const Work* w) { return std::max(1.0, static_cast<double>(graph.duration_ns[w->task])); };
+  const auto share = [&](const Work* w) { return static_cast<double>(overlap[w->task]) / duration(w); };
+  double mean_x = 0, mean_y = 0, mean_p = 0, mean_u = 0;
   for (const Work* w = begin; w != end; ++w) {
     mean_x += static_cast<double>(overlap[w->task]) / count;
-    mean_y += static_cast<double>(graph.duration_ns[w->task]) / count;
+    mean_y += duration(w) / count;
+    mean_p += share(w) / count;
+    mean_u += 1 / duration(w) / count;
   }
-  if (mean_x <= 0 || mean_y <= 0) return;
+  if (mean_x <= 0) return;
+  double pp = 0;
   for (const Work* w = begin; w != end; ++w) {
-    const double x = (static_cast<double>(overlap[w->task]) - mean_x) / mean_y;
-    const double y = (static_cast<double>(graph.duration_ns[w->task]) - mean_y) / mean_y;
+    const double x = (static_cast<double>(overlap[w->task]) - mean_x) / mean_y, y = (duration(w) - mean_y) / mean_y;
+    const double p = share(w) - mean_p, u = (1 / duration(w) - mean_u) / mean_u;
     sums.xx += x * x;
     sums.xy += x * y;
+    sums.pu += p * u;
+    pp += p * p;
     ++sums.samples;
   }
+  sums.pp += pp;
+  sums.p_mean += pp * mean_p;
 }
 
 }  // namespace
@@ -133,8 +159,7 @@ Interference fit_interference(const ExecGraph& graph, const Timeline& timeline) 
   Interference out;
   for (size_t c = 0; c < sums.size(); ++c) {
     out.samples[c] = sums[c].samples;
-    if (sums[c].samples < kFewestSamples || sums[c].xx <= 0) continue;
-    out.longer_per_overlap[c] = std::clamp(sums[c].xy / sums[c].xx, 0.0, kLargestCoefficient);
+    out.longer_per_overlap[c] = coefficient(sums[c]);
   }
   return out;
 }

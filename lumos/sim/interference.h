@@ -23,7 +23,8 @@ struct Interference {
 };
 
 /// Compares tasks that do equal work with more and with less beside them: least squares over the deviations from each
-/// group's mean. `timeline` is the strict replay of `graph`. O(tasks log tasks).
+/// group's mean, of durations by overlap and of speeds by the overlapped share, and the smaller of both slow-downs.
+/// `timeline` is the strict replay of `graph`. O(tasks log tasks).
 Interference fit_interference(const ExecGraph& graph, const Timeline& timeline);
 
 /// Simulates `changed` (same tasks and numbering as `base`, other durations) with durations corrected for the overlap

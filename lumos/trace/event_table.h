@@ -134,7 +134,13 @@ struct ReadIssue {
 struct TraceInfo {
   std::string file;
   int32_t rank = -1;  ///< -1: unknown
-  enum class RankSource : uint8_t { kUnknown, kDistributedInfo, kFileName, kRegex, kProcess } rank_source = RankSource::kUnknown;
+  enum class RankSource : uint8_t {
+    kUnknown,
+    kDistributedInfo,
+    kFileName,
+    kRegex,
+    kProcess
+  } rank_source = RankSource::kUnknown;
   int32_t world_size = -1;
   std::string backend;
   std::string trace_name;

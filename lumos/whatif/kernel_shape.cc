@@ -48,6 +48,7 @@ std::optional<ProductShape> attention(const std::vector<TensorShape>& tensors, u
   shape.head_size = query->dims[3];
   shape.causal = false;
   shape.backward = backward;
+  shape.element_bytes = query->element_bytes;
   return shape;
 }
 

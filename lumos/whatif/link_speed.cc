@@ -5,7 +5,7 @@
 #include <limits>
 #include <map>
 
-#include "lumos/graph/match_collect.h"
+#include "lumos/whatif/group_members.h"
 
 namespace lumos {
 
@@ -28,22 +28,6 @@ struct Line {
     return std::clamp((y - slope * x) / count, 0.0, shortest);
   }
 };
-
-/// What the traces tell of the members of a kernel's group: all, or the first of a list that was cut.
-std::vector<int32_t> known_members(const LinkedJob& job, const CommKernel& kernel) {
-  const RankTasks& rank = job.linked.graph.ranks[kernel.rank_index];
-  if (kernel.peer >= 0) return {rank.rank, kernel.peer};
-  if (kernel.group == kNoIndex) return {};
-  const std::vector<int32_t>& ranks = job.matches.groups[kernel.group].ranks;
-  if (!ranks.empty()) return ranks;
-  const CollectiveDetail* detail = rank.table->collective_detail(kernel.row);
-  return detail == nullptr ? ranks : shown_ranks(rank.table->text(detail->group_ranks));
-}
-
-bool on_one_node(const std::vector<int32_t>& ranks, int64_t gpus_per_node) {
-  return std::all_of(ranks.begin(), ranks.end(),
-                     [&](int32_t rank) { return rank / gpus_per_node == ranks.front() / gpus_per_node; });
-}
 
 }  // namespace
 
@@ -84,7 +68,7 @@ CrossingTransfers crosses(const LinkedJob& job, LinkTier tier, int64_t gpus_per_
                              ? -1
                              : std::max<int64_t>(matches.groups[kernel.group].size, static_cast<int64_t>(ranks.size()));
     if (size == 1 || size == 0) continue;
-    const bool across = size > gpus_per_node || (ranks.size() > 1 && !on_one_node(ranks, gpus_per_node));
+    const bool across = size > gpus_per_node || (group_shape(ranks, gpus_per_node).nodes() > 1);
     if (!across && static_cast<int64_t>(ranks.size()) < std::max<int64_t>(size, 2)) {
       ++out.unknown;
       if (job.linked.transfer_task[k] != kNoIndex)

@@ -6,11 +6,11 @@
 #include <map>
 #include <optional>
 
-#include "lumos/graph/match_collect.h"
 #include "lumos/model/collective.h"
 #include "lumos/model/known_gpus.h"
 #include "lumos/sim/overlap.h"
 #include "lumos/trace/kernel_family.h"
+#include "lumos/whatif/group_members.h"
 #include "lumos/whatif/kernel_floor.h"
 #include "lumos/whatif/kernel_shape.h"
 #include "lumos/whatif/launching_operator.h"
@@ -59,16 +59,16 @@ class ClusterChange {
  private:
   Result<Gpu> gpu_of(const EventTable& table) const {
     if (from_ != nullptr) return from_->gpu;
-    const std::string device = table.info.devices.empty() ? "" : table.info.devices.front().name;
-    if (std::optional<Gpu> known = known_gpu(device)) {
+    const DeviceProperties device = table.info.devices.empty() ? DeviceProperties{} : table.info.devices.front();
+    if (const std::optional<Gpu> known = known_gpu(device)) {
       // The same model as in the file is the GPU of the file.
       const std::optional<Gpu> target = known_gpu(to_.gpu.name);
       if (target && target->name == known->name) return to_.gpu;
-      if (table.info.devices.front().num_sms > 0) known->sm_count = table.info.devices.front().num_sms;
       return *known;
     }
-    return fail(ErrorKind::kUsage, "--cluster: the traced GPU is {}; describe it with --from-cluster FILE",
-                device.empty() ? "not named in the trace" : fmt::format("called '{}', which is not known", device));
+    return fail(
+        ErrorKind::kUsage, "--cluster: the traced GPU is {}; describe it with --from-cluster FILE",
+        device.name.empty() ? "not named in the trace" : fmt::format("called '{}', which is not known", device.name));
   }
 
   Status change_rank(const RankTasks& rank) {
@@ -124,18 +124,9 @@ class ClusterChange {
     }
   }
 
-  /// Ranks fill nodes in order.
   double transfer_us(const CommKernel& kernel, const Cluster& cluster) const {
-    const CommGroup& group = job_.matches.groups[kernel.group];
-    const RankTasks& rank = graph_.ranks[kernel.rank_index];
-    const CollectiveDetail* detail = rank.table->collective_detail(kernel.row);
-    // The distance of neighbours shows in a list that was cut, too.
-    const std::vector<int32_t> ranks =
-        group.ranks.empty() && detail != nullptr ? shown_ranks(rank.table->text(detail->group_ranks)) : group.ranks;
-    const int64_t size = kernel.kind == CollectiveKind::kSendRecv ? 2 : std::max<int64_t>(group.size, 2);
-    const int64_t stride = ranks.size() > 1 ? std::max(1, ranks[1] - ranks[0]) : 1;
-    return collective_us(
-        {kernel.kind, static_cast<double>(kernel.bytes), group_shape(size, stride, cluster.gpus_per_node)}, cluster);
+    const GroupShape group = transfer_shape(job_, kernel, cluster.gpus_per_node);
+    return collective_us({kernel.kind, static_cast<double>(kernel.bytes), group}, cluster);
   }
 
   void add_notes() {

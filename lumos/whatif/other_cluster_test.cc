@@ -47,6 +47,7 @@ TEST(OtherCluster, TwiceTheMachineIsFasterForEveryKernel) {
   for (double factor : same->factor) ASSERT_DOUBLE_EQ(factor, 1);
   const Cluster once = twice;
   twice.gpu.matrix_tflops *= 2;
+  twice.gpu.fp32_tflops *= 2;
   twice.gpu.memory_gb_per_s *= 2;
   twice.gpu.kernel_floor_us /= 2;
   const auto faster = on_other_cluster(job, &once, twice);

@@ -168,12 +168,11 @@ class Scaler {
   }
 
   void scale_rank(const Scale& scale) {
-    const int32_t number = std::atoi(scale.pattern.c_str());
     for (const RankTasks& rank : out_.graph.ranks) {
-      if (rank.rank != number) continue;
+      if (rank.rank != scale.rank) continue;
       scale_rank_tasks(rank, scale.factor, [&](uint32_t task) { return is_compute_task(out_.graph.kind[task]); });
     }
-    scale_cpu(scale, number);
+    scale_cpu(scale, scale.rank);
   }
 
   const LinkedJob& job_;
@@ -203,9 +202,11 @@ Result<Scale> parse_scale(std::string_view text) {
     if (!selector.starts_with(prefix)) continue;
     scale.target = target;
     scale.pattern = selector.substr(prefix.size());
-    const bool digits = !scale.pattern.empty() && scale.pattern.find_first_not_of("0123456789") == std::string::npos;
-    if (target == ScaleTarget::kRank && !digits) {
-      return fail(ErrorKind::kUsage, "--scale {}: '{}' is no rank", text, scale.pattern);
+    if (target == ScaleTarget::kRank) {
+      const char* last = scale.pattern.data() + scale.pattern.size();
+      const auto [stop, wrong] = std::from_chars(scale.pattern.data(), last, scale.rank);
+      if (wrong != std::errc() || stop != last || scale.rank < 0)
+        return fail(ErrorKind::kUsage, "--scale {}: '{}' is no rank", text, scale.pattern);
     }
     TRY(compile(scale));
     return scale;

@@ -29,6 +29,7 @@ struct Scale {
   std::string text;  ///< as the user wrote it
   ScaleTarget target = ScaleTarget::kHost;
   std::string pattern;
+  int32_t rank = -1;  ///< of kRank
   double factor = 1;
 };
 

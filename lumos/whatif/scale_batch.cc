@@ -128,9 +128,8 @@ class BatchScaler {
   double work_ratio(const EventTable& table, const std::optional<ProductShape>& shape, bool sums) const {
     if (!shape || table.info.devices.empty()) return scale_.factor;
     const DeviceProperties& device = table.info.devices.front();
-    std::optional<Gpu> gpu = known_gpu(device.name);
+    std::optional<Gpu> gpu = known_gpu(device);
     if (!gpu) return scale_.factor;
-    if (device.num_sms > 0) gpu->sm_count = device.num_sms;
     gpu->kernel_floor_us = 0;
     return product_us(grown(*shape, scale_.factor, sums), *gpu) / product_us(*shape, *gpu);
   }

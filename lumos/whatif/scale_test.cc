@@ -38,6 +38,18 @@ TEST(Scale, SelectorsAreReadAndWrongOnesExplained) {
   }
 }
 
+TEST(Scale, ARankIsANumberThatFitsOrAnError) {
+  EXPECT_EQ(parse_scale("rank:0=2")->rank, 0);
+  EXPECT_EQ(parse_scale("rank:2147483647=2")->rank, 2147483647);
+  // Of these none may come round to a rank that exists.
+  for (const char* wrong : {"2147483648", "4294967296", "4294967297", "18446744073709551616", "99999999999999999999",
+                            "-1", "+1", "", " 1", "1 ", "1.0", "0x1"}) {
+    const auto scale = parse_scale(fmt::format("rank:{}=2", wrong));
+    ASSERT_FALSE(scale.has_value()) << wrong;
+    EXPECT_EQ(scale.error().kind, ErrorKind::kUsage);
+  }
+}
+
 TEST(Scale, WhatMatchesNothingIsAnError) {
   const LinkedJob job = link_job(make_test_job({}).tables, {});
   for (const char* text : {"kernel:nothing=2", "comm:broadcast=2", "rank:77=2", "op:none=2"}) {

@@ -11,7 +11,7 @@ from typing import Any, Union
 from . import _lumos
 from .files import csv_path, job_path, read_words, settings_of
 from .job import Job, load
-from .result import Result, SearchResult
+from .result import Result, SearchResult, run_for_result
 
 Path = Union[str, "os.PathLike[str]"]
 Given = Union[Path, Mapping[str, Any]]  # a file, the name of one that comes with Lumos, or what it would hold
@@ -56,7 +56,7 @@ def estimate(job: Union[None, Given], cluster: Given, *, jobs: Union[None, Rows]
     with contextlib.ExitStack() as files:
         words = ["estimate", *_named(files, job=job, cluster=cluster), *_tables(files, jobs=jobs)]
         words = _asked(words + (["--threads", str(threads)] if threads else []), settings)
-        return Result(run(*words, "--json"), run(*words))
+        return run_for_result(run, words, files)
 
 
 def search(job: Given, cluster: Union[None, Given] = None, *, traces: Union[None, Path, Iterable[Path]] = None,
@@ -106,10 +106,12 @@ def calibrate(cluster: Given, *, runs: Union[None, Rows] = None, collectives: Un
                  *_tables(files, runs=runs, collectives=collectives), "--leave-out", leave_out]
         for name in [constants] if isinstance(constants, str) else constants:
             words += ["--constants", name]
-        if out is not None:
-            words += ["--out", os.fspath(out)]
         _asked(words, settings)
-        return Result(run(*words, "--json"), run(*words))
+        if out is None:
+            return run_for_result(run, words, files)
+        # The file is written once: a run for the text, whenever that is, must not write over what came since.
+        out_words = ["--out", os.fspath(out)]
+        return run_for_result(lambda *asked: run(*asked, *(out_words if "--json" in asked else [])), words, files)
 
 
 def diff(a: Path, b: Union[None, Path] = None, *, replayed: bool = False, strict: bool = False, rank_regex: str = "",
@@ -117,7 +119,7 @@ def diff(a: Path, b: Union[None, Path] = None, *, replayed: bool = False, strict
     """What makes run `b` slower than run `a`; of one run with replayed=True, the replayed from the measured one."""
     words = ["diff", os.fspath(a)] + ([] if b is None else [os.fspath(b)]) + (["--replayed"] if replayed else [])
     words += read_words(strict, rank_regex, threads)
-    return Result(run(*words, "--json"), run(*words))
+    return run_for_result(run, words, contextlib.ExitStack())
 
 
 def report(job: Union[Job, Path], path: Path, **options: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Union
 
 from . import _lumos
 from .files import job_path, read_words, settings_of, text_of, written_json
-from .result import Record, Result
+from .result import Record, Result, run_for_result
 from .table import Table
 
 Path = Union[str, "os.PathLike[str]"]
@@ -170,7 +170,7 @@ class Job:
                 words += ["--job", files.enter_context(job_path(job))]
             if ignore:
                 words += ["--ignore", _ignored(ignore)]
-            return Result(self._run("inspect", *words, "--json"), self._run("inspect", *words))
+            return run_for_result(self._run, ["inspect", *words], files)
 
     def convert(self, out: Union[None, Path] = None, *, chakra: Union[None, Path] = None, replayed: bool = False,
                 anonymize: bool = False) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Union
 
 from .table import Table
 
@@ -25,9 +27,18 @@ class Record(dict):
 class Result(Record):
     """The answer of a command: equal to its JSON; printed, it is what the command prints."""
 
-    def __init__(self, text_of_json: str, text: str = "") -> None:
+    def __init__(self, text_of_json: str, text: Union[str, Callable[[], str]] = "") -> None:
         super().__init__(json.loads(text_of_json, object_hook=Record))
-        self.__dict__["text"] = text or json.dumps(self, indent=2)
+        self.__dict__["_text"] = text
+
+    @property
+    def text(self) -> str:
+        """What the command prints; where that takes another run, it is made when first asked for."""
+        text = self.__dict__["_text"]
+        if callable(text):
+            text = text()
+        self.__dict__["_text"] = text or json.dumps(self, indent=2)
+        return self.__dict__["_text"]
 
     def __str__(self) -> str:
         return self.text
@@ -44,6 +55,19 @@ class Result(Record):
     def table(self, name: str) -> Table:
         """One of the result's lists of records as a table, with members of members side by side."""
         return Table.from_records(self[name])
+
+
+def run_for_result(run: Callable[..., str], words: list[str], files: contextlib.ExitStack) -> Result:
+    """The answer of `run(*words)`. Its text, which takes a second run, waits until somebody reads it; so long it keeps
+    what `files` holds open."""
+    text_of_json = run(*words, "--json")
+    kept = files.pop_all()
+
+    def text() -> str:
+        with kept:
+            return run(*words)
+
+    return Result(text_of_json, text)
 
 
 class SearchResult(Result):

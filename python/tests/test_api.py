@@ -37,6 +37,32 @@ def test_errors_have_the_text_of_the_command(tmp_path):
     assert done.stderr.strip() == f"lumos: {raised.value}"
 
 
+def test_a_whole_command_runs_once_until_its_text_is_read(monkeypatch, tmp_path, demo):
+    runs = []
+
+    def counted(*words):
+        runs.append(words)
+        return lumos.run(*words)
+
+    monkeypatch.setattr(lumos.commands, "run", counted)
+    monkeypatch.setattr(lumos.Job, "_run", lambda job, name, *words: counted(name, demo, *words))
+    measured = [{"num_gpus": 8, "size_bytes": 1 << power, "time_us": 20 + (1 << power) / 2e5}
+                for power in range(22, 30)]
+    asked = {
+        "estimate": lambda: lumos.estimate(JOB, "dgx-h100"),
+        "calibrate": lambda: lumos.calibrate("dgx-h100", collectives=measured, out=tmp_path / "cluster.toml"),
+        "diff": lambda: lumos.diff(demo, demo),
+        "inspect": lambda: lumos.load(demo).inspect(dependencies=True),
+    }
+    for name, ask in asked.items():
+        runs.clear()
+        result = ask()
+        assert [words[0] for words in runs] == [name] and "--json" in runs[0]
+        assert str(result) == result.text == str(pickle.loads(pickle.dumps(result)))  # The job's file is still there.
+        assert len(runs) == 2 and "--json" not in runs[1]
+        assert not any(word == "--out" for word in runs[1])
+
+
 def test_a_file_that_fails_beside_others_is_a_warning(tmp_path, demo):
     (tmp_path / "rank0.json").write_bytes(demo.read_bytes())
     (tmp_path / "rank1.json").write_text('{"traceEvents": 7}')
