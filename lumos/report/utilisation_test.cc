@@ -52,7 +52,9 @@ TEST(Utilisation, CurvesStaySmallHoweverLongTheStepAndSumToTheSameTime) {
   for (int64_t length_ns = 1; length_ns > 0; length_ns = length_ns > INT64_MAX / 7 ? 0 : length_ns * 7) {
     const int64_t interval_ns = utilisation_interval_ns(length_ns);
     EXPECT_EQ(interval_ns % kUtilisationIntervalNs, 0);
-    if (length_ns <= 1000 * kUtilisationIntervalNs) EXPECT_EQ(interval_ns, kUtilisationIntervalNs);
+    if (length_ns <= 1000 * kUtilisationIntervalNs) {
+      EXPECT_EQ(interval_ns, kUtilisationIntervalNs);
+    }
     EXPECT_LE(length_ns / interval_ns, kMostUtilisationIntervals);
   }
   const int64_t year_ns = int64_t{365} * 86'400 * 1'000'000'000;
