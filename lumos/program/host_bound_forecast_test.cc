@@ -3,18 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "lumos/base/test_data.h"
-#include "lumos/graph/build.h"
-#include "lumos/model/cluster.h"
 #include "lumos/model/job_file.h"
-#include "lumos/model/test_jobs.h"
-#include "lumos/program/predict.h"
-#include "lumos/program/synthetic_job.h"
+#include "lumos/program/test_synthetic.h"
 #include "lumos/trace/reader.h"
 
 namespace lumos {
 namespace {
-
-using Settings = std::vector<JobSetting>;
 
 /// A job of so small layers that launching them takes longer than running them.
 Job host_bound_job(const Settings& settings) {
@@ -28,34 +22,6 @@ Job host_bound_job(const Settings& settings) {
                   {"num_microbatches", "4"}};
   all.insert(all.end(), settings.begin(), settings.end());
   return test_job(all);
-}
-
-Cluster some_cluster() { return read_cluster_file(source_path("configs/clusters/dgx-h100.toml")).value(); }
-
-SyntheticOptions two_steps(const Job& job) {
-  SyntheticOptions options;
-  options.ranks = ranks_of_stages(job);
-  return options;
-}
-
-Recovery recover_synthetic(const Job& job, const Cluster& cluster) {
-  SyntheticJob made = simulate_job(job, cluster, two_steps(job)).value();
-  std::vector<ExecGraph> graphs;
-  for (const int64_t rank : ranks_of_stages(job))
-    graphs.push_back(build_graph(
-        std::make_shared<const EventTable>(synthetic_table(made, job, cluster, rank, two_steps(job).steps)), {}));
-  return recover_job(graphs, job, network_of(cluster)).value();
-}
-
-double synthetic_step_ms(const Job& job, const Cluster& cluster) {
-  SyntheticJob made = simulate_job(job, cluster, two_steps(job)).value();
-  return step_ms(synthetic_table(made, job, cluster, 0, two_steps(job).steps));
-}
-
-double predicted_ms(const Recovery& recovery, const Settings& settings) {
-  ForecastOptions options;
-  options.seeds = 2;
-  return forecast(recovery, change_job(recovery.job, settings).value(), options).value().changed.mean.step_ms;
 }
 
 TEST(HostBoundForecast, AChangedJobTakesWhatItTakesWhenSynthesized) {

@@ -1,0 +1,66 @@
+// Predictions of jobs whose GPUs set the pace, beside the same jobs synthesized.
+#include <gtest/gtest.h>
+
+#include "lumos/program/test_synthetic.h"
+
+namespace lumos {
+namespace {
+
+Job large_job(const Settings& settings) {
+  Settings all = {{"num_layers", "16"},
+                  {"hidden_size", "4096"},
+                  {"num_attention_heads", "32"},
+                  {"seq_length", "2048"},
+                  {"num_microbatches", "8"}};
+  all.insert(all.end(), settings.begin(), settings.end());
+  return test_job(all);
+}
+
+/// Borders between stages lie within nodes and between them, and the last stage sends to the first.
+TEST(SyntheticForecast, AJobOverSeveralNodesComesOutAsItWas) {
+  const Cluster cluster = some_cluster();
+  for (const Settings& settings :
+       {Settings{{"virtual_pipeline_model_parallel_size", "2"}, {"batch_p2p_sync", "true"}},
+        Settings{{"virtual_pipeline_model_parallel_size", "2"}, {"batch_p2p_sync", "false"}},
+        Settings{{"batch_p2p_sync", "true"}}}) {
+    Settings all = {{"pipeline_model_parallel_size", "4"}, {"data_parallel_size", "4"}};
+    all.insert(all.end(), settings.begin(), settings.end());
+    const Job job = large_job(all);
+    EXPECT_NEAR(predicted_ms(recover_synthetic(job, cluster), {}) / synthetic_step_ms(job, cluster), 1, 0.015);
+  }
+}
+
+/// A single stage meets nobody at the end of its step; several wait for the slowest of them.
+TEST(SyntheticForecast, StagesThatAJobGetsEndTheirStepTogether) {
+  const Cluster cluster = some_cluster();
+  for (const Settings& settings :
+       {Settings{{"tensor_model_parallel_size", "2"}, {"data_parallel_size", "2"}}, Settings{{"data_parallel_size", "2"}},
+        Settings{{"tensor_model_parallel_size", "2"}}}) {
+    const Recovery recovery = recover_synthetic(large_job(settings), cluster);
+    for (const char* stages : {"2", "4", "8"}) {
+      const Settings change = {{"pipeline_model_parallel_size", stages}};
+      const Job target = change_job(recovery.job, change).value();
+      EXPECT_NEAR(predicted_ms(recovery, change) / synthetic_step_ms(target, cluster), 1, 0.06) << stages;
+    }
+  }
+}
+
+/// Collectives of one size do not tell their start from their bytes, and a model that is off by that must not take the
+/// difference for waiting, which would grow with the kernels.
+TEST(SyntheticForecast, CollectivesThatNeverVaryDoNotWaitLongerBesideLargerKernels) {
+  const Cluster cluster = some_cluster();
+  const Job job = large_job({{"hidden_size", "1024"},
+                             {"num_attention_heads", "8"},
+                             {"seq_length", "1024"},
+                             {"micro_batch_size", "2"},
+                             {"tensor_model_parallel_size", "4"},
+                             {"pipeline_model_parallel_size", "4"}});
+  const Settings change = {
+      {"hidden_size", "6144"}, {"ffn_hidden_size", "24576"}, {"num_attention_heads", "48"}};
+  const Recovery recovery = recover_synthetic(job, cluster);
+  const Job target = change_job(recovery.job, change).value();
+  EXPECT_NEAR(predicted_ms(recovery, change) / synthetic_step_ms(target, cluster), 1, 0.2);
+}
+
+}  // namespace
+}  // namespace lumos
