@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+
+#include "lumos/model/known_gpus.h"
 
 namespace lumos {
 namespace {
@@ -79,7 +82,8 @@ Gpu fitted_gpu(const RankProgram& rank, const std::vector<RoleOf>& roles, const 
   gpu.sm_count = devices.empty() || devices[0].num_sms <= 0 ? kUsualMultiprocessors : devices[0].num_sms;
   gpu.gemm_peak_fraction = 1;
   gpu.memory_peak_fraction = 1;
-  gpu.memory_gb_per_s = kUsualMemoryGbPerS;
+  const std::optional<Gpu> known = devices.empty() ? std::nullopt : known_gpu(devices[0].name);
+  gpu.memory_gb_per_s = known && known->memory_gb_per_s > 0 ? known->memory_gb_per_s : kUsualMemoryGbPerS;
   gpu.kernel_floor_us = floor_of(rank);
   double best_error = INFINITY;
   const std::vector<TracedGemm> seen = traced_gemms(rank, roles, job);

@@ -131,8 +131,10 @@ class Retimer {
       case KernelRole::kFc2:
       case KernelRole::kLogits: {
         const GemmShape before = gemm_shape(base_, role), after = gemm_shape(target_, role);
-        if (before == after) return duration_ns;
-        return static_cast<int64_t>(static_cast<double>(duration_ns) * gemm_us(after, gpu_) / gemm_us(before, gpu_));
+        const double accumulated_ns = role.part == GemmPart::kWeightGradient ? accumulated_more_ns(after) : 0;
+        if (before == after && accumulated_ns == 0) return duration_ns;
+        const double ns = static_cast<double>(duration_ns) * gemm_us(after, gpu_) / gemm_us(before, gpu_);
+        return static_cast<int64_t>(std::max(0.5 * ns, ns + accumulated_ns));
       }
       case KernelRole::kOtherGemm:
         return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_work(target_) /
@@ -142,6 +144,15 @@ class Retimer {
       default:
         return above_floor(duration_ns, memory_size(target_, role.role) / memory_size(base_, role.role));
     }
+  }
+
+  /// A weight's gradient that is added within its product is read and written once more, in the gradients' type: how
+  /// much longer that takes when the type changes.
+  double accumulated_more_ns(const GemmShape& weights) const {
+    if (!base_.gradient_accumulation_fusion || !target_.gradient_accumulation_fusion) return 0;
+    const double bytes = 2 * static_cast<double>(weights.m) * static_cast<double>(weights.n) *
+                         (gradient_bytes(target_) - gradient_bytes(base_));
+    return bytes / gpu_.memory_gb_per_s;  // GB/s are bytes per nanosecond
   }
 
   /// Every kernel takes at least what the shortest takes; only what is above grows with its work.

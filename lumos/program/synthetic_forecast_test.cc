@@ -1,6 +1,8 @@
 // Predictions of jobs whose GPUs set the pace, beside the same jobs synthesized.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "lumos/program/test_synthetic.h"
 
 namespace lumos {
@@ -19,10 +21,9 @@ Job large_job(const Settings& settings) {
 /// Borders between stages lie within nodes and between them, and the last stage sends to the first.
 TEST(SyntheticForecast, AJobOverSeveralNodesComesOutAsItWas) {
   const Cluster cluster = some_cluster();
-  for (const Settings& settings :
-       {Settings{{"virtual_pipeline_model_parallel_size", "2"}, {"batch_p2p_sync", "true"}},
-        Settings{{"virtual_pipeline_model_parallel_size", "2"}, {"batch_p2p_sync", "false"}},
-        Settings{{"batch_p2p_sync", "true"}}}) {
+  for (const Settings& settings : {Settings{{"virtual_pipeline_model_parallel_size", "2"}, {"batch_p2p_sync", "true"}},
+                                   Settings{{"virtual_pipeline_model_parallel_size", "2"}, {"batch_p2p_sync", "false"}},
+                                   Settings{{"batch_p2p_sync", "true"}}}) {
     Settings all = {{"pipeline_model_parallel_size", "4"}, {"data_parallel_size", "4"}};
     all.insert(all.end(), settings.begin(), settings.end());
     const Job job = large_job(all);
@@ -34,14 +35,28 @@ TEST(SyntheticForecast, AJobOverSeveralNodesComesOutAsItWas) {
 TEST(SyntheticForecast, StagesThatAJobGetsEndTheirStepTogether) {
   const Cluster cluster = some_cluster();
   for (const Settings& settings :
-       {Settings{{"tensor_model_parallel_size", "2"}, {"data_parallel_size", "2"}}, Settings{{"data_parallel_size", "2"}},
-        Settings{{"tensor_model_parallel_size", "2"}}}) {
+       {Settings{{"tensor_model_parallel_size", "2"}, {"data_parallel_size", "2"}},
+        Settings{{"data_parallel_size", "2"}}, Settings{{"tensor_model_parallel_size", "2"}}}) {
     const Recovery recovery = recover_synthetic(large_job(settings), cluster);
     for (const char* stages : {"2", "4", "8"}) {
       const Settings change = {{"pipeline_model_parallel_size", stages}};
       const Job target = change_job(recovery.job, change).value();
       EXPECT_NEAR(predicted_ms(recovery, change) / synthetic_step_ms(target, cluster), 1, 0.06) << stages;
     }
+  }
+}
+
+/// Products that add to a gradient move twice its bytes.
+TEST(SyntheticForecast, TheTypeOfGradientsCountsInTheProductsThatAddThem) {
+  const Cluster cluster = some_cluster();
+  for (const char* before : {"true", "false"}) {
+    const Settings change = {{"grad_reduce_in_fp32", *before == 't' ? "false" : "true"}};
+    const Job job = large_job({{"data_parallel_size", "2"}, {"grad_reduce_in_fp32", before}});
+    const Recovery recovery = recover_synthetic(job, cluster);
+    const Job target = change_job(recovery.job, change).value();
+    const double made_ms = synthetic_step_ms(target, cluster);
+    EXPECT_GT(std::abs(synthetic_step_ms(job, cluster) / made_ms - 1), 0.03);
+    EXPECT_NEAR(predicted_ms(recovery, change) / made_ms, 1, 0.015) << before;
   }
 }
 
@@ -55,8 +70,7 @@ TEST(SyntheticForecast, CollectivesThatNeverVaryDoNotWaitLongerBesideLargerKerne
                              {"micro_batch_size", "2"},
                              {"tensor_model_parallel_size", "4"},
                              {"pipeline_model_parallel_size", "4"}});
-  const Settings change = {
-      {"hidden_size", "6144"}, {"ffn_hidden_size", "24576"}, {"num_attention_heads", "48"}};
+  const Settings change = {{"hidden_size", "6144"}, {"ffn_hidden_size", "24576"}, {"num_attention_heads", "48"}};
   const Recovery recovery = recover_synthetic(job, cluster);
   const Job target = change_job(recovery.job, change).value();
   EXPECT_NEAR(predicted_ms(recovery, change) / synthetic_step_ms(target, cluster), 1, 0.2);
