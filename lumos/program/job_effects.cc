@@ -7,6 +7,7 @@
 
 #include "lumos/model/job_fields.h"
 #include "lumos/model/optimizer.h"
+#include "lumos/model/parameters.h"
 #include "lumos/program/rank_place.h"
 
 namespace lumos {
@@ -119,9 +120,8 @@ std::string_view reason(std::string_view field, const Job& base, const Job& targ
     return "the gradients are of 32 bits anyway";
   if (field == "hidden_dropout" || field == "attention_dropout") return "masks cost the same at any rate above 0";
   if (field == "clip_grad") return "the norm costs the same whatever it is compared with";
-  // It follows a longer sequence unasked.
-  if (field == "max_position_embeddings" && base.seq_length == target.seq_length)
-    return "the table of positions is a small part of the parameters, and no kernel is taken to grow with it";
+  if (field == "max_position_embeddings" && model_parameters(base) == model_parameters(target))
+    return "the model has no table of positions";
   if (field == "make_vocab_size_divisible_by" && padded_vocab_size(base) == padded_vocab_size(target))
     return "the padded vocabulary stays as large";
   if (field == "overlap_p2p_comm" || field == "batch_p2p_sync") {

@@ -68,6 +68,8 @@ class RankEmitter {
       if (task.kind == TaskKind::kTransfer && !meetings.empty()) duration = transfer_ns(meetings);
       if (placed.gpu_scale != 1 && is_gpu_task(task.kind) && !communicates)
         duration = static_cast<int64_t>(static_cast<double>(duration) * placed.gpu_scale);
+      if (placed.comm_scale != 1 && task.kind == TaskKind::kTransfer && meetings.empty())
+        duration = static_cast<int64_t>(static_cast<double>(duration) * placed.comm_scale);
       add_task(placed.rank, task, duration);
       lags_.pass(task.kind, duration);
       for (uint32_t e = task.edge_begin; e < task.edge_end; ++e) add_edge(source.edges[e], base);

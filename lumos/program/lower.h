@@ -23,8 +23,9 @@ struct PlacedBlock {
   uint32_t needs_begin = 0;  ///< into LowerPlan::needs: meetings whose data the block's first kernel reads
   uint32_t needs_end = 0;
   bool joins_streams =
-      false;            ///< its first kernel waits for everything before it, as the end of gradient reduction does
-  float gpu_scale = 1;  ///< of the durations of its kernels, copies and fills
+      false;             ///< its first kernel waits for everything before it, as the end of gradient reduction does
+  float gpu_scale = 1;   ///< of the durations of its kernels, copies and fills
+  float comm_scale = 1;  ///< of those of its collectives
 };
 
 /// A communication kernel of a placed block: its row, and a meeting it goes to or kDropped. One kernel that carries

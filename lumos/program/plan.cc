@@ -276,12 +276,7 @@ class StagePlanner {
 
   /// Parameters of the planned stage over those of the donor's, layers of equal size.
   double stage_ratio(uint32_t rank) const {
-    Job planned = base_;
-    planned.num_layers = target_.num_layers;
-    planned.pipeline_model_parallel_size = target_.pipeline_model_parallel_size;
-    planned.virtual_pipeline_model_parallel_size = target_.virtual_pipeline_model_parallel_size;
-    planned.untie_embeddings_and_output_weights = target_.untie_embeddings_and_output_weights;
-    return static_cast<double>(stage_parameters(planned, stage_).total()) /
+    return static_cast<double>(stage_parameters(with_layers_of(base_, target_), stage_).total()) /
            static_cast<double>(stage_parameters(base_, recovery_.places[rank].stage).total());
   }
 
@@ -296,6 +291,8 @@ class StagePlanner {
       if (repeat.count == 1) {
         put(rank, blocks[repeat.begin], out);
         if (by_time) out.back().gpu_scale = static_cast<float>(grown(rank, all[blocks[repeat.begin]], ratio));
+        if (moves_parameters_of_stage(rank, all[blocks[repeat.begin]]))
+          out.back().comm_scale = static_cast<float>(ratio);
         continue;
       }
       const auto wanted =
@@ -304,6 +301,16 @@ class StagePlanner {
         for (size_t k = 0; k < repeat.unit; ++k)
           put(rank, blocks[repeat.begin + i * repeat.count / wanted * repeat.unit + k], out);
     }
+  }
+
+  bool moves_parameters_of_stage(uint32_t rank, const Block& block) const {
+    const RankTransfers& transfers = recovery_.transfers[rank];
+    const std::vector<BlockTask>& tasks = recovery_.program.ranks[rank].tasks;
+    return std::any_of(tasks.begin() + block.task_begin, tasks.begin() + block.task_end, [&](const BlockTask& task) {
+      if (task.kind != TaskKind::kTransfer || task.event == kNoIndex) return false;
+      const uint32_t index = transfers.of_row[task.event];
+      return index != kNoIndex && moves_parameters(transfers.transfers[index]);
+    });
   }
 
   /// Factor on the kernel of an optimizer's block: what it takes above the shortest kernel grows with the parameters.
@@ -341,6 +348,15 @@ ScheduleShape schedule_shape(const Job& job) {
                : job.pipeline_schedule == PipelineSchedule::kGpipe ? ScheduleKind::kGpipe
                                                                    : ScheduleKind::kOneForwardOneBackward;
   return shape;
+}
+
+Job with_layers_of(const Job& base, const Job& target) {
+  Job job = base;
+  job.num_layers = target.num_layers;
+  job.pipeline_model_parallel_size = target.pipeline_model_parallel_size;
+  job.virtual_pipeline_model_parallel_size = target.virtual_pipeline_model_parallel_size;
+  job.untie_embeddings_and_output_weights = target.untie_embeddings_and_output_weights;
+  return job;
 }
 
 RecoverHints hints_from_job(const Job& job, int64_t rank) {

@@ -36,6 +36,9 @@ struct Recovery {
 Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults,
                              int threads = 0);
 
+/// `base` with as many layers in as many stages as `target`, in its own sizes.
+Job with_layers_of(const Job& base, const Job& target);
+
 ScheduleShape schedule_shape(const Job& job);
 
 /// What a job file tells recovery about one rank.

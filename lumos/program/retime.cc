@@ -65,8 +65,8 @@ double memory_size(const Job& job, KernelRole role) {
     case KernelRole::kEmbedding:
       return static_cast<double>(word_embedding_parameters(job) * element_bytes(job));
     case KernelRole::kOptimizer:
-      return static_cast<double>(layer_parameters(job)) * optimizer_bytes_per_parameter(job) /
-             static_cast<double>(job.use_distributed_optimizer ? job.data_parallel_size : 1);
+      return optimizer_bytes_per_parameter(job) /
+             static_cast<double>(job.use_distributed_optimizer ? job.data_parallel_size : 1);  // times parameters
     default:
       return 1;
   }
@@ -78,18 +78,10 @@ double rank_parameters(const Job& job) {
          static_cast<double>(job.tensor_model_parallel_size * job.pipeline_model_parallel_size);
 }
 
-/// Bytes of a collective's buffer, relative. What is gathered `at_once`, in front of the first layer, is all of a
-/// rank's parameters in as many parts as were traced; elsewhere the parts are those of layers, and come as often as
-/// these.
-double communication_size(const Job& job, const Transfer& transfer, bool at_once) {
-  if (transfer.scope == CommScope::kData && transfer.kind == CommKind::kAllGather) {
-    const double parameters = at_once ? rank_parameters(job) : static_cast<double>(layer_parameters(job));
-    return parameters * static_cast<double>(element_bytes(job));
-  }
-  if (transfer.scope == CommScope::kData && (transfer.kind != CommKind::kAllReduce || transfer.bytes > (1 << 20)))
-    return static_cast<double>(layer_parameters(job)) * gradient_bytes(job);
-  if (transfer.scope == CommScope::kData) return 1;  // a loss or a flag
-  return expected_bytes(job, transfer.scope, transfer.kind);
+/// Bytes per parameter that a replica's collective moves; 0 where it moves none of them (a loss, a flag).
+double bytes_per_parameter(const Job& job, const Transfer& transfer) {
+  if (transfer.kind == CommKind::kAllGather) return static_cast<double>(element_bytes(job));
+  return moves_parameters(transfer) ? gradient_bytes(job) : 0;
 }
 
 class Retimer {
@@ -104,6 +96,7 @@ class Retimer {
     floor_us_ = recovery_.kernels[r].floor_us;
     std::vector<int64_t> durations;
     durations.reserve(rank.tasks.size());
+    stage_ratio_ = stage_size_ratio(r);
     for (const BlockTask& task : rank.tasks) durations.push_back(changed(r, rank, roles, task));
     return durations;
   }
@@ -141,6 +134,8 @@ class Retimer {
                                     layer_gemm_work(base_));
       case KernelRole::kAttention:
         return above_floor(duration_ns, attention_work(target_, gpu_.sm_count) / attention_work(base_, gpu_.sm_count));
+      case KernelRole::kOptimizer:
+        return above_floor(duration_ns, stage_ratio_ * memory_size(target_, role.role) / memory_size(base_, role.role));
       default:
         return above_floor(duration_ns, memory_size(target_, role.role) / memory_size(base_, role.role));
     }
@@ -162,14 +157,52 @@ class Retimer {
     return static_cast<int64_t>(static_cast<double>(duration_ns) - above + above * ratio);
   }
 
-  /// Gathered in the forward pass, but outside of its layers.
-  bool at_once(size_t r, const Transfer& transfer) const {
+  /// How much larger a stage of rank r's place is for other sizes than its number of layers: what comes once per layer,
+  /// or so often as there are buckets, is repeated by the plan.
+  double stage_size_ratio(size_t r) const {
+    const int64_t last = target_.pipeline_model_parallel_size - 1, stage = recovery_.places[r].stage;
+    const bool ends = stage > 0 && stage + 1 == base_.pipeline_model_parallel_size;
+    const int64_t there = ends ? last : std::min(stage, last);
+    return static_cast<double>(stage_parameters(target_, there).total()) /
+           static_cast<double>(stage_parameters(with_layers_of(base_, target_), there).total());
+  }
+
+  /// By how much the parameters grow that a replica's collective moves. In a layer's blocks they are a layer's, and of
+  /// what comes at the end of a step they are all of a stage. What is gathered in front of the first layer is all of a
+  /// rank's, in as many parts as were traced. Buckets beside the passes, but outside of layers, hold the embedding.
+  double parameters_ratio(size_t r, const Transfer& transfer) const {
+    const double layer = static_cast<double>(layer_parameters(target_)) / static_cast<double>(layer_parameters(base_));
     const RecoveredRank& recovered = recovery_.program.ranks[r].recovered;
     const uint32_t launch =
         transfer.row < recovered.list.launch_of_row.size() ? recovered.list.launch_of_row[transfer.row] : kNoIndex;
-    if (launch == kNoIndex) return false;
+    const auto embedding_bytes =
+        static_cast<double>(word_embedding_parameters(base_)) * bytes_per_parameter(base_, transfer);
+    const auto bytes = static_cast<double>(transfer.bytes);
+    if (launch == kNoIndex) {
+      // Added to the traced job: a bucket of layers, or all of a stage.
+      return bytes > 2 * static_cast<double>(layer_parameters(base_)) * bytes_per_parameter(base_, transfer)
+                 ? stage_ratio_
+                 : layer;
+    }
     const Label& label = recovered.labels[launch];
-    return label.phase == Phase::kForward && label.layer < 0;
+    if (label.layer >= 0) return layer;
+    if (label.phase == Phase::kGradSync || label.phase == Phase::kOptimizer) return stage_ratio_;
+    if (label.phase == Phase::kForward) {
+      return transfer.kind == CommKind::kAllGather ? rank_parameters(target_) / rank_parameters(base_) : layer;
+    }
+    const double share = bytes > 0 ? std::min(1.0, embedding_bytes / bytes) : 0;
+    return share * static_cast<double>(word_embedding_parameters(target_)) /
+               static_cast<double>(word_embedding_parameters(base_)) +
+           (1 - share) * layer;
+  }
+
+  double bytes_ratio(size_t r, const Transfer& transfer) const {
+    if (transfer.scope != CommScope::kData)
+      return expected_bytes(target_, transfer.scope, transfer.kind) /
+             expected_bytes(base_, transfer.scope, transfer.kind);
+    if (!moves_parameters(transfer)) return 1;
+    return parameters_ratio(r, transfer) * bytes_per_parameter(target_, transfer) /
+           bytes_per_parameter(base_, transfer);
   }
 
   int64_t changed_transfer(size_t r, const Transfer& transfer) const {
@@ -178,9 +211,7 @@ class Retimer {
     const GroupSpan after = span_of(target_, transfer.scope, stage, stage);
     const double old_bytes =
         transfer.bytes > 0 ? static_cast<double>(transfer.bytes) : expected_bytes(base_, transfer.scope, transfer.kind);
-    const bool all = at_once(r, transfer);
-    const double new_bytes =
-        old_bytes * communication_size(target_, transfer, all) / communication_size(base_, transfer, all);
+    const double new_bytes = old_bytes * bytes_ratio(r, transfer);
     if (transfer.added) return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
     double transfer_ratio = 1;
     if (!(before == after) || new_bytes != old_bytes) {
@@ -210,7 +241,7 @@ class Retimer {
   const Network& network_;
   const RetimeOptions& options_;
   Gpu gpu_;
-  double floor_us_ = 0;
+  double floor_us_ = 0, stage_ratio_ = 1;
   mutable std::map<std::pair<int64_t, int64_t>, double> growth_;
 };
 

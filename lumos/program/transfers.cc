@@ -197,9 +197,12 @@ void mark_messages_between_nodes(const RankProgram& rank, const RankCatalog& cat
 }
 
 /// One collective as its members see it: who, and which one in order.
-using Meeting = std::tuple<CommScope, int64_t, int64_t, int64_t, int16_t, uint32_t>;
+using Meeting = std::tuple<CommScope, int64_t, int64_t, int64_t, int16_t, size_t, uint32_t>;
 
-Meeting meeting_of(const Job& job, int32_t rank, const Transfer& transfer, int16_t step, uint32_t ordinal) {
+/// `stream` counts the streams that a rank has for the scope (groups of the same members have streams of their own),
+/// `ordinal` what came on it.
+Meeting meeting_of(const Job& job, int32_t rank, const Transfer& transfer, int16_t step, size_t stream,
+                   uint32_t ordinal) {
   RankPlace place = place_of(job, rank);
   switch (transfer.scope) {
     case CommScope::kTensor:
@@ -217,7 +220,7 @@ Meeting meeting_of(const Job& job, int32_t rank, const Transfer& transfer, int16
     case CommScope::kPipeline:
       break;  // matched by what is sent, see plan
   }
-  return {transfer.scope, place.tensor, place.data, place.stage, step, ordinal};
+  return {transfer.scope, place.tensor, place.data, place.stage, step, stream, ordinal};
 }
 
 void split_durations(const Program& program, const Job& job, std::vector<RankTransfers>& all) {
@@ -228,6 +231,7 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
   for (size_t r = 0; r < all.size(); ++r) {
     const RankProgram& rank = program.ranks[r];
     std::map<std::pair<int64_t, int16_t>, uint32_t> ordinals;
+    std::map<CommScope, std::vector<int64_t>> streams;  // in the order in which they appear
     for (uint32_t i = 0; i < all[r].transfers.size(); ++i) {
       Transfer& transfer = all[r].transfers[i];
       transfer.transfer_ns = rank.table->dur_ns[transfer.row];
@@ -237,7 +241,10 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
       if (transfer.scope == CommScope::kPipeline || step < 0) continue;
       const int64_t stream = rank.table->lanes[rank.table->lane[transfer.row]].tid;
       const uint32_t ordinal = ordinals[{stream, step}]++;
-      meetings[meeting_of(job, rank.rank, transfer, step, ordinal)].emplace_back(r, i);
+      std::vector<int64_t>& known = streams[transfer.scope];
+      const auto at = std::find(known.begin(), known.end(), stream) - known.begin();
+      if (at == std::ssize(known)) known.push_back(stream);
+      meetings[meeting_of(job, rank.rank, transfer, step, static_cast<size_t>(at), ordinal)].emplace_back(r, i);
     }
   }
   for (auto& [key, durations] : equal) std::sort(durations.begin(), durations.end());

@@ -41,6 +41,11 @@ struct Transfer {
   int64_t host_wait_ns = 0;    ///< waiting that began before the host of the last member had launched
 };
 
+/// Whether a collective among replicas moves parameters or their gradients, and no loss or flag.
+inline bool moves_parameters(const Transfer& transfer) {
+  return transfer.scope == CommScope::kData && (transfer.kind != CommKind::kAllReduce || transfer.bytes > (1 << 20));
+}
+
 struct RankTransfers {
   std::vector<Transfer> transfers;  ///< by start
   std::vector<uint32_t> of_row;     ///< per table row, or kNoIndex
