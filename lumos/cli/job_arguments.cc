@@ -28,10 +28,14 @@ tl::unexpected<Error> unknown_setting(std::string_view name) {
               near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
-/// Whether it makes a difference, alone or with the others.
+/// Whether it gives a field that the settings set, or decides what others do.
 bool has_effect(const std::vector<JobSetting>& settings, size_t one, const std::vector<JobSetting>& translated) {
   const auto alone = settings_from_arguments({settings[one]});
-  if (!alone || !alone->empty()) return true;
+  if (!alone) return true;
+  for (const JobSetting& setting : *alone) {
+    const auto same = [&](const JobSetting& other) { return other.first == setting.first; };
+    if (std::any_of(translated.begin(), translated.end(), same)) return true;
+  }
   std::vector<JobSetting> others = settings;
   others.erase(others.begin() + static_cast<std::ptrdiff_t>(one));
   const auto without = settings_from_arguments(others);

@@ -189,6 +189,9 @@ TEST_F(WrongInput, SettingsOfACommandAreReadTogether) {
     EXPECT_EQ(run.out, run_command(with(fields)).out) << written[0];
   }
   expect(with({"bf16=true", "params_dtype=fp16"}), kWrongUsage, {"leave one of them out"});
+  expect(with({"group_query_attention=false", "num_query_groups=8"}), kWrongUsage,
+         {"--set num_query_groups=8: without effect here"});
+  EXPECT_EQ(run_command(with({"attention_backend=flash", "use_flash_attn=false"})).exit, 0);
 }
 
 // Whoever reads them says the same, and before anything else is looked at.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lumos/base/toml.h"
+#include "lumos/model/cluster.h"
 #include "lumos/model/job_fields.h"
 #include "lumos/model/job_file.h"
 
@@ -198,6 +199,8 @@ hidden-droput = 0.0
 // A family of names must not swallow a field, or a name that is translated to one.
 TEST(MegatronArguments, NoFieldIsSaidToBeWithoutEffect) {
   for (std::string_view field : job_field_names()) EXPECT_EQ(argument_use(field), ArgumentUse::kUnknown) << field;
+  for (const ClusterField& field : cluster_fields())
+    EXPECT_EQ(argument_use(field.name), ArgumentUse::kUnknown) << field.name;
   for (std::string_view name : translated_argument_names())
     EXPECT_EQ(argument_use(name), ArgumentUse::kUnknown) << name;
 }
