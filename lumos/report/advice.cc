@@ -100,8 +100,8 @@ void advise_on_odd_times(const RankInventory& rank, std::vector<Advice>& out) {
   };
   add(odd.repeated_calls, odd.calls, "runtime calls share their correlation id with another call",
       "what launched which kernel is a guess");
-  add(odd.overlapping_work, rank.coverage.gpu_rows, "GPU rows begin before the one ahead on their stream ended",
-      "a stream runs one at a time: the replay puts them one after the other");
+  add(odd.overlapping_work, rank.coverage.gpu_rows, "GPU rows lie wholly within another on their stream",
+      "a stream runs one after the other: some of these times are wrong");
   add(odd.before_launch, rank.coverage.gpu_rows, "GPU rows begin before the call that launched them",
       "the clocks of CPU and GPU differ, or the launches are wrong");
   add(odd.without_duration, odd.work, rank.coverage.gpu_rows > 0 ? "GPU rows take no time" : "operators take no time",

@@ -66,7 +66,7 @@ std::string events_text(const RankInventory& rank) {
 std::string gaps_text(const std::vector<StepMark>& steps) {
   std::vector<int64_t> numbers;
   for (const StepMark& step : steps) {
-    int64_t number = 0;
+    uint32_t number = 0;
     const std::string_view digits = std::string_view(step.name).substr(step.name.rfind('#') + 1);
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (error != std::errc() || end != digits.data() + digits.size()) return "";

@@ -46,7 +46,7 @@ void count_overlaps(const EventTable& table, const ByCorrelation& correlated, Od
   int64_t end_ns = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     const bool first = i == 0 || table.lane[rows[i]] != table.lane[rows[i - 1]];
-    if (!first && table.ts_ns[rows[i]] + kExactNs < end_ns) ++odd.overlapping_work;
+    if (!first && table.end_ns(rows[i]) + kExactNs < end_ns) ++odd.overlapping_work;
     end_ns = first ? table.end_ns(rows[i]) : std::max(end_ns, table.end_ns(rows[i]));
   }
 }

@@ -10,7 +10,8 @@ namespace lumos {
 
 struct OddTimes {
   uint64_t repeated_calls = 0;    ///< runtime calls whose correlation id another call has, too
-  uint64_t overlapping_work = 0;  ///< GPU rows that begin before the one ahead of them on their stream has ended
+  uint64_t overlapping_work = 0;  ///< GPU rows that lie wholly within another of their stream; a dependent launch
+                                  ///< may begin early (programmatic dependent launch), but not end first
   uint64_t before_launch = 0;     ///< GPU rows that begin before the call that launched them
   uint64_t without_duration = 0;  ///< GPU rows, or operators where there are none, that take no time
   uint64_t calls = 0;             ///< runtime calls with a correlation id

@@ -42,7 +42,8 @@ void add_stretch(Utilisation& curves, int64_t from_ns, int64_t to_ns, double sm_
 }  // namespace
 
 int64_t utilisation_interval_ns(int64_t length_ns) {
-  const int64_t whole = std::max<int64_t>(1, length_ns / kUtilisationIntervalNs);
+  const int64_t whole =
+      std::max<int64_t>(1, length_ns / kUtilisationIntervalNs + (length_ns % kUtilisationIntervalNs > 0));
   return kUtilisationIntervalNs * ((whole + kMostUtilisationIntervals - 1) / kMostUtilisationIntervals);
 }
 

@@ -95,7 +95,7 @@ double coefficient(const Sums& sums) {
   constexpr double kLeastShareSpread = 0.03;
   const auto samples = static_cast<double>(sums.samples);
   if (sums.samples < kFewestSamples || sums.xx <= 0) return 0;
-  if (sums.pp < samples * kLeastShareSpread * kLeastShareSpread) return 0;
+  if (sums.pp < samples * kLeastShareSpread * kLeastShareSpread || sums.pu >= 0) return 0;
   // d = w / (1 - c p), so 1 / d falls with p by c / (1 - c mean p) of its mean.
   const double slope = sums.pu / sums.pp;
   const double by_share = -slope / (1 - slope * sums.p_mean / sums.pp);

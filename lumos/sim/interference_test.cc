@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <string>
 
 #include "lumos/sim/simulate.h"
 #include "lumos/sim/test_graph.h"
@@ -59,6 +61,32 @@ TEST(Interference, NoiseOfTasksThatAreAlwaysCoveredIsNoSlowdown) {
 
 TEST(Interference, NoiseOfTasksThatAreCoveredNowAndThenIsHardlyAny) {
   for (const int covered : {2, 5, 8}) EXPECT_LT(matrix_coefficient(products_beside_transfers(covered, 0.05, 1)), 0.02);
+}
+
+/// Groups that are always covered beside groups that are covered for a fixed while: each reading alone would take the
+/// noise of one of the two for a slow-down.
+TEST(Interference, NoiseOfGroupsThatDifferInTheirOverlapIsNoSlowdown) {
+  TestGraph g(1, 2);
+  std::mt19937 random(3);
+  std::normal_distribution<double> around(1.0, 0.15);
+  Timeline timeline;
+  int64_t now_ns = 0;
+  const auto put = [&](uint32_t lane, TaskKind kind, const std::string& name, int64_t duration_ns) {
+    g.task(kind, g.row(EventKind::kKernel, name, lane, now_ns, duration_ns), now_ns, duration_ns, {});
+    timeline.start_ns.push_back(now_ns);
+    timeline.end_ns.push_back(now_ns + duration_ns);
+  };
+  for (int group = 0; group < 20; ++group) {
+    for (int i = 0; i < 20; ++i) {
+      const auto duration_ns = static_cast<int64_t>(100'000 * std::max(0.4, around(random)));
+      const int64_t covered_ns = group < 10 ? duration_ns : group < 15 ? 30'000 : 70'000;
+      put(1, TaskKind::kKernel, "gemm_" + std::to_string(group), duration_ns);
+      put(2, TaskKind::kTransfer, "ncclDevKernel_AllReduce", covered_ns);
+      now_ns += 2 * duration_ns;
+    }
+  }
+  timeline.binding.assign(timeline.start_ns.size(), kNoIndex);
+  EXPECT_LT(matrix_coefficient({g.finish({}), timeline}), 0.02);
 }
 
 TEST(Interference, ASlowdownIsFoundThroughTheNoise) {

@@ -208,7 +208,7 @@ void set_info(std::vector<EventTable>& tables, const std::vector<Part>& parts, s
   for (size_t i = 0; i < tables.size(); ++i) {
     TraceInfo& own = tables[i].info;
     own = info;
-    own.rank = numbered ? *parts[i].rank : static_cast<int32_t>(i);
+    own.rank = numbered ? *parts[i].rank : -1;
     own.rank_source = TraceInfo::RankSource::kProcess;
     own.events = i == home ? info.events - std::min(info.events, others) : tables[i].size();
     if (i == home) continue;

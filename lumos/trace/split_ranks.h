@@ -10,9 +10,9 @@
 namespace lumos {
 
 /// The ranks of a table, in order; the table as it is where it holds one, or where they cannot be told apart (devices
-/// that several processes launch on). Numbers come from the names where each says another one, else ranks are counted
-/// in the order of their devices. What was counted for the whole file stays with the rank of its last event. O(n log
-/// n).
+/// that several processes launch on). Numbers come from the names where each says another one, else they are left to
+/// read_traces (-1), which counts on, in the order of devices. What was counted for the whole file stays with the rank
+/// of its last event. O(n log n).
 std::vector<EventTable> split_ranks(EventTable table);
 
 }  // namespace lumos

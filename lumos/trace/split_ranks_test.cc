@@ -95,6 +95,20 @@ TEST(SplitRanks, ANumberInTheNameIsTheRank) {
   EXPECT_EQ(set.tables[1].info.rank, 12);
 }
 
+// Each node merges its own ranks: files whose ranks have no numbers are counted on.
+TEST(SplitRanks, SeveralMergedFilesAreOneJob) {
+  TempFolder folder;
+  std::vector<std::string> files;
+  for (const char* name : {"node0.json", "node1.json"}) {
+    files.push_back(folder.write(
+        name, document(rank_events({"4000", "0", ""}, 3, 0) + "," + rank_events({"4001", "1", ""}, 3, 0))));
+  }
+  const auto set = read_traces(files, {});
+  ASSERT_TRUE(set) << set.error().message;
+  ASSERT_EQ(set->tables.size(), 4u);
+  for (size_t r = 0; r < 4; ++r) EXPECT_EQ(set->tables[r].info.rank, static_cast<int32_t>(r));
+}
+
 // Ranks of several nodes that all call their GPU 0: which row is whose is not said.
 TEST(SplitRanks, ProcessesThatShareADeviceStayTogether) {
   EXPECT_EQ(merged({{"4000", "0", ""}, {"4001", "0", ""}}).tables.size(), 1u);

@@ -89,7 +89,7 @@ Status set_ranks(std::vector<EventTable>& tables, const std::string& rank_regex)
   size_t found_by_regex = 0;
   for (EventTable& table : tables) {
     TraceInfo& info = table.info;
-    if (info.rank < 0) {
+    if (info.rank < 0 && info.rank_source != Source::kProcess) {
       if (auto rank = rank_of_file_name(info.file)) info.rank = *rank, info.rank_source = Source::kFileName;
     }
     if (pattern && info.rank_source != Source::kProcess) {

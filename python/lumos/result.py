@@ -33,7 +33,8 @@ class Result(Record):
 
     @property
     def text(self) -> str:
-        """What the command prints; where that takes another run, it is made when first asked for."""
+        """What the command prints; where that takes another run, it is made when first asked for, from the
+        same files: read it while they are there."""
         text = self.__dict__["_text"]
         if callable(text):
             text = text()
