@@ -28,6 +28,41 @@ tl::unexpected<Error> unknown_setting(std::string_view name) {
               near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
+/// Whether it gives a field that the settings set, or decides what others do.
+bool has_effect(const std::vector<JobSetting>& settings, size_t one, const std::vector<JobSetting>& translated) {
+  const auto alone = settings_from_arguments({settings[one]});
+  if (!alone) return true;
+  for (const JobSetting& setting : *alone) {
+    const auto same = [&](const JobSetting& other) { return other.first == setting.first; };
+    if (std::any_of(translated.begin(), translated.end(), same)) return true;
+  }
+  std::vector<JobSetting> others = settings;
+  others.erase(others.begin() + static_cast<std::ptrdiff_t>(one));
+  const auto without = settings_from_arguments(others);
+  return !without || *without != translated;
+}
+
+/// Of a name that is known, and translates to nothing as it is here.
+tl::unexpected<Error> idle_setting(const JobSetting& setting) {
+  const auto& [name, value] = setting;
+  if (argument_use(argument_name(name)) == ArgumentUse::kWithoutEffect) return unknown_setting(name);
+  return fail(ErrorKind::kUsage, "--set {}={}: without effect here", name, value);
+}
+
+/// A command changes a job that may have groups: the switch does not say how many, unlike in a file, where Megatron's
+/// default does.
+Status check_groups(const std::vector<JobSetting>& settings) {
+  const auto named = [&](std::string_view name) {
+    return std::find_if(settings.begin(), settings.end(),
+                        [&](const JobSetting& one) { return argument_name(one.first) == name; });
+  };
+  const auto grouped = named("group_query_attention");
+  if (grouped == settings.end() || named("num_query_groups") != settings.end()) return {};
+  if (TRY(settings_from_arguments({*grouped})).empty()) return {};
+  return fail(ErrorKind::kUsage, "--set {}={}: without effect here; num_query_groups says how many groups there are",
+              grouped->first, grouped->second);
+}
+
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
@@ -64,18 +99,29 @@ Result<JobSetting> parse_setting(const std::string& text) {
   return JobSetting{std::move(name), std::move(value)};
 }
 
+Result<std::vector<JobSetting>> read_settings(const std::vector<std::string>& settings) {
+  std::vector<JobSetting> given;
+  for (const std::string& text : settings) {
+    JobSetting setting = TRY(parse_setting(text));
+    const std::string name = argument_name(setting.first);
+    std::erase_if(given, [&](const JobSetting& one) { return argument_name(one.first) == name; });
+    given.push_back(std::move(setting));
+  }
+  TRY_STATUS(check_groups(given));
+  std::vector<JobSetting> translated = TRY(settings_from_arguments(given));
+  for (const auto& [name, value] : translated)
+    if (!is_job_setting(name) && find_cluster_field(name) == nullptr) return unknown_setting(name);
+  for (size_t i = 0; i < given.size(); ++i)
+    if (!has_effect(given, i, translated)) return idle_setting(given[i]);
+  return translated;
+}
+
 Result<SplitSettings> split_settings(const std::vector<std::string>& settings) {
   SplitSettings split;
-  for (const std::string& setting : settings) {
-    const auto [name, value] = TRY(parse_setting(setting));
-    bool used = false;
-    for (JobSetting& translated : TRY(settings_from_arguments({{name, value}}))) {
-      used |= is_job_setting(translated.first);
-      if (is_job_setting(translated.first)) split.job.push_back(std::move(translated));
-    }
+  for (const JobSetting& setting : TRY(read_settings(settings))) {
     // The size of a node belongs to both: the job's ranks sit on the cluster's nodes.
-    if (find_cluster_field(name) != nullptr) split.cluster.emplace_back(name, value), used = true;
-    if (!used) return unknown_setting(name);
+    if (find_cluster_field(setting.first) != nullptr) split.cluster.push_back(setting);
+    if (is_job_setting(setting.first)) split.job.push_back(setting);
   }
   return split;
 }

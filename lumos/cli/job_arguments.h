@@ -25,6 +25,11 @@ struct SplitSettings {
 /// "name=value" of --set. Errors: kUsage, for several in one word and for a number without a value, too.
 Result<JobSetting> parse_setting(const std::string& text);
 
+/// All --set of a command under the names of fields, Megatron's arguments translated with each other in view; of one
+/// name the last counts. Errors: parse_setting's, settings_from_arguments', and names that are unknown or change
+/// nothing.
+Result<std::vector<JobSetting>> read_settings(const std::vector<std::string>& settings);
+
 /// "tensor_model_parallel_size=4" goes to the job, "gpu.memory_gib=40" to the cluster. Errors name what is wrong.
 Result<SplitSettings> split_settings(const std::vector<std::string>& settings);
 

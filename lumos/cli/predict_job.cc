@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "lumos/base/suggest.h"
 #include "lumos/cli/config_file.h"
 #include "lumos/cli/job_arguments.h"
 #include "lumos/cli/traced_job.h"
 #include "lumos/graph/job.h"
 #include "lumos/model/job_fields.h"
 #include "lumos/model/job_file.h"
-#include "lumos/model/megatron_arguments.h"
 #include "lumos/program/predict.h"
 #include "lumos/report/trace_files.h"
 #include "lumos/trace/ignore.h"
@@ -21,12 +19,6 @@ namespace lumos {
 namespace {
 
 constexpr int64_t kMostSeeds = 10'000;  // The spread of the mean is then a hundredth of that of a step.
-
-Result<std::vector<JobSetting>> parse_settings(const std::vector<std::string>& texts) {
-  std::vector<JobSetting> settings;
-  for (const std::string& text : texts) settings.push_back(TRY(parse_setting(text)));
-  return settings;
-}
 
 BreakdownMs breakdown_of(const StepFigures& figures) {
   BreakdownMs breakdown;
@@ -68,9 +60,7 @@ Status check_request(const JobChange& change, const std::vector<JobSetting>& set
     return fail(ErrorKind::kUsage, "predict: --seeds {}: from 1 to {}", change.seeds, kMostSeeds);
   for (const auto& [name, value] : settings) {
     if (is_job_setting(name)) continue;
-    const std::string_view near = nearest(name, job_field_names());
-    return fail(ErrorKind::kUsage, "--set {}: no setting of a job is called so{}", name,
-                near.empty() ? "" : fmt::format("; did you mean {}?", near));
+    return fail(ErrorKind::kUsage, "--set {}: a number of the cluster, which --cluster alone says here", name);
   }
   // Traces may complete a file that does not resolve alone; one that does must allow the change.
   const Result<JobFile> alone = read_job_file(change.job_file);
@@ -101,7 +91,7 @@ std::vector<std::string> idle_settings(const Job& base, const Job& target, const
 }  // namespace
 
 Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& change, Console& console) {
-  const std::vector<JobSetting> settings = TRY(settings_from_arguments(TRY(parse_settings(change.settings))));
+  const std::vector<JobSetting> settings = TRY(read_settings(change.settings));
   TRY_STATUS(check_request(change, settings));
 
   const IgnoredMetadata ignored = TRY(parse_ignored(change.ignore));

@@ -169,6 +169,58 @@ TEST_F(WrongInput, SettingsUnderMegatronsNamesAreReadOrSaidWhyNot) {
   expect(set("num_layer=8"), kWrongUsage, {"--set num_layer", "did you mean num_layers?"});
 }
 
+TEST_F(WrongInput, SettingsOfACommandAreReadTogether) {
+  const std::string cluster = config("clusters/dgx-h100.toml"), job = config("jobs/gpt3-15b.toml");
+  const auto with = [&](const std::vector<std::string>& settings) {
+    std::vector<std::string> words = {"estimate", "--job", job, "--cluster", cluster};
+    for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
+    return words;
+  };
+  using Settings = std::vector<std::string>;
+  for (const auto& [written, fields] :
+       {std::pair(Settings{"nnodes=2", "nproc_per_node=8"}, Settings{"world_size=16", "gpus_per_node=8"}),
+        {{"nproc_per_node=4", "nnodes=4"}, {"world_size=16", "gpus_per_node=4"}},
+        {{"swiglu=true", "bias_swiglu_fusion=false"}, {"swiglu=true", "bias_gelu_fusion=false"}},
+        {{"bf16=false", "fp16=false"}, {"params_dtype=fp32"}},
+        {{"group_query_attention=true", "num_query_groups=8"}, {"num_query_groups=8"}},
+        {{"num_layers=12", "num-layers=24"}, {"num_layers=24"}}}) {
+    const CommandRun run = run_command(with(written));
+    EXPECT_EQ(run.exit, 0) << written[0] << run.error;
+    EXPECT_EQ(run.out, run_command(with(fields)).out) << written[0];
+  }
+  expect(with({"bf16=true", "params_dtype=fp16"}), kWrongUsage, {"leave one of them out"});
+  expect(with({"group_query_attention=false", "num_query_groups=8"}), kWrongUsage,
+         {"--set num_query_groups=8: without effect here"});
+  EXPECT_EQ(run_command(with({"attention_backend=flash", "use_flash_attn=false"})).exit, 0);
+}
+
+// Whoever reads them says the same, and before anything else is looked at.
+TEST_F(WrongInput, SettingsThatChangeNothingAreRefusedByEveryCommand) {
+  const std::string cluster = config("clusters/dgx-h100.toml"), job = config("jobs/gpt3-15b.toml");
+  const auto absent = path("absent.json");
+  for (std::vector<std::string> words : {std::vector<std::string>{"estimate", "--job", job, "--cluster", cluster},
+                                         {"synth", "--job", job, "--cluster", cluster, "--out", absent},
+                                         {"search", "--job", job, "--cluster", cluster, "--gpus", "8"},
+                                         {"predict", absent, "--job", job}}) {
+    words.insert(words.end(), {"--set", ""});
+    for (const char* idle : {"bf16=false", "--fp16=false", "nnodes=2", "attention_backend=auto", "num_experts=1",
+                             "disable-bias-linear=false", "group_query_attention=false"}) {
+      words.back() = idle;
+      expect(words, kWrongUsage, {fmt::format("--set {}: without effect here", idle)});
+    }
+    words.back() = "group_query_attention=true";
+    expect(words, kWrongUsage, {"without effect here; num_query_groups says"});
+    for (const char* learning : {"lr=0", "lr=0.1"}) {
+      words.back() = learning;
+      expect(words, kWrongUsage, {"--set lr: without effect on the time of a step"});
+    }
+    words.back() = "num_layer=8";
+    expect(words, kWrongUsage, {"--set num_layer: neither a job nor a cluster has it; did you mean num_layers?"});
+  }
+  expect({"predict", absent, "--job", job, "--set", "gpu.memory_gib=40"}, kWrongUsage,
+         {"--set gpu.memory_gib: a number of the cluster"});
+}
+
 TEST_F(WrongInput, FilesThatAreDamagedAreUnreadableWhoeverReadsThem) {
   const std::string job = config("jobs/demo.toml"), cluster = config("clusters/dgx-h100.toml");
   for (const auto& [name, text] : {std::pair{"bad.json", "{\"a\": "}, {"bad.toml", "= 3\n"}}) {

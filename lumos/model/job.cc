@@ -357,12 +357,12 @@ Result<Job> change_job(const Job& job, const std::vector<JobSetting>& settings) 
   if (!given("num_query_groups") && job.num_query_groups == job.num_attention_heads) {
     changed.num_query_groups = changed.num_attention_heads;
   }
+  TRY_STATUS(derive_chunks(changed, settings));
   // A stage of fewer layers recomputes fewer.
   if (!given("recompute_num_layers") && num_chunks(changed) > 0) {
     const int64_t layers = std::max<int64_t>(1, changed.num_layers / num_chunks(changed));
     changed.recompute_num_layers = std::min(changed.recompute_num_layers, layers);
   }
-  TRY_STATUS(derive_chunks(changed, settings));
   TRY_STATUS(derive_all(changed, given));
   return changed;
 }

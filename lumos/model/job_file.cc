@@ -17,9 +17,6 @@ bool is_scalar(const Value& value) {
          kind == Value::Kind::kString;
 }
 
-/// Stands for a list or a table under a name that is no field's.
-constexpr std::string_view kNotScalar = "...";
-
 /// Names that no field was found for, by what they are to Lumos: one sentence each.
 std::vector<std::string> unread_warnings(const std::vector<std::string>& unread) {
   std::vector<std::string_view> known = job_field_names();
@@ -103,13 +100,30 @@ Result<std::string> setting_text(const ValueView& view) {
   }
 }
 
+namespace {
+
+/// Of a name that is no field's, which may hold anything: lists and tables as JSON has them, but for quotes.
+Result<std::string> argument_text(const ValueView& view) {
+  if (!view.exists() || is_scalar(*view.value())) return setting_text(view);
+  std::string text;
+  if (view.value()->is_array()) {
+    for (const ValueView& item : TRY(view.items()))
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", TRY(argument_text(item)));
+    return fmt::format("[{}]", text);
+  }
+  for (const auto& [key, item] : TRY(view.members()))
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", key, TRY(argument_text(item)));
+  return fmt::format("{{{}}}", text);
+}
+
+}  // namespace
+
 Result<std::vector<JobSetting>> settings_from_value(const ValueView& object) {
   std::vector<JobSetting> settings;
   for (const auto& [key, view] : TRY(object.members())) {
     // Only what a job has must be a scalar; files carry notes of other shapes beside it.
     const bool known = find_job_field(argument_name(key)) != nullptr;
-    const bool scalar = known || !view.exists() || is_scalar(*view.value());
-    settings.emplace_back(key, scalar ? TRY(setting_text(view)) : std::string(kNotScalar));
+    settings.emplace_back(key, known ? TRY(setting_text(view)) : TRY(argument_text(view)));
   }
   auto translated = settings_from_arguments(settings);
   if (!translated) return object.error(translated.error().message);

@@ -236,7 +236,8 @@ TEST(Job, TheLargestSizesAreRefusedOrHarmless) {
 }
 
 TEST(Job, RecomputedLayersAreThoseOfAStage) {
-  const std::vector<JobSetting> full = {{"recompute_granularity", "full"}, {"pipeline_model_parallel_size", "2"}};
+  const std::vector<JobSetting> full = {
+      {"recompute_granularity", "full"}, {"pipeline_model_parallel_size", "2"}, {"num_microbatches", "4"}};
   std::vector<JobSetting> more = full;
   more.emplace_back("recompute_num_layers", "5");
   EXPECT_NE(error_of(resolve_job(with(more))).find("recompute_num_layers 5"), std::string::npos);
@@ -245,6 +246,14 @@ TEST(Job, RecomputedLayersAreThoseOfAStage) {
   ASSERT_TRUE(job) << error_of(job);
   // What nobody named follows the stages.
   EXPECT_EQ(change_job(*job, "pipeline_model_parallel_size", "4")->recompute_num_layers, 2);
+  // However the chunks of a stage are said.
+  for (const auto& [name, value] :
+       {std::pair("num_layers_per_virtual_pipeline_stage", "2"), std::pair("virtual_pipeline_model_parallel_size", "2"),
+        std::pair("num_layers_per_virtual_pipeline_stage", "1")}) {
+    const auto chunked = change_job(*job, name, value);
+    ASSERT_TRUE(chunked) << name << ": " << error_of(chunked);
+    EXPECT_EQ(chunked->recompute_num_layers, chunked->num_layers / num_chunks(*chunked)) << name;
+  }
 }
 
 TEST(Job, RanksAreOrderedByTheAxesOnceEach) {

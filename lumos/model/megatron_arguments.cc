@@ -216,11 +216,21 @@ Result<bool> is_on(std::string_view name, std::string_view text) {
   return fail(ErrorKind::kUsage, "{}: '{}' is not true or false", name, text);
 }
 
+/// Whether a window, "[left, right]" or "(left, right)", is the whole sequence: -1 is as far as there is, and what
+/// follows a token is masked anyway.
+bool is_whole_window(std::string_view text) {
+  std::string numbers;
+  for (char c : text)
+    if (c != ' ' && c != '[' && c != ']' && c != '(' && c != ')') numbers += c;
+  return numbers == "-1" || numbers == "-1,-1" || numbers == "-1,0";
+}
+
 Status check_modelled(std::string_view name, std::string_view text) {
   const auto* found = std::find_if(std::begin(kUnmodelled), std::end(kUnmodelled),
                                    [&](const Unmodelled& one) { return one.argument == name; });
   if (found == std::end(kUnmodelled) || is_off(text)) return {};
   if (name == "num_experts" && text == "1") return {};
+  if (name == "window_size" && is_whole_window(text)) return {};
   return fail(ErrorKind::kUsage, "{} {} is not supported: {}", name, text, found->why);
 }
 
@@ -278,6 +288,8 @@ class Translation {
   }
 
   Status field(const std::string& name, const std::string& text) {
+    // Megatron writes both back: the switch is off by default, and a backend by name decides.
+    if (name == "use_flash_attn" && is_off(text) && flash_by_backend()) return {};
     // Megatron reads the number of groups only where there are any.
     if (name == "num_query_groups" && mentions("group_query_attention") && !is_switched_on("group_query_attention"))
       return {};
@@ -294,10 +306,7 @@ class Translation {
     } else if (name == "bias_swiglu_fusion") {
       if (is_switched_on("swiglu")) return give("bias_gelu_fusion", text, name);
     } else if (name == "attention_backend") {
-      // "AttnBackend.flash" is how Megatron writes it back.
-      const std::string_view backend = std::string_view(text).substr(text.find('.') + 1);
-      if (backend == "flash" || backend == "fused") return give("use_flash_attn", "true", name);
-      if (backend == "unfused" || backend == "local") return give("use_flash_attn", "false", name);
+      if (const auto flash = flash_by_backend()) return give("use_flash_attn", *flash ? "true" : "false", name);
     } else if (name == "no_position_embedding") {
       const bool other = is_switched_on("use_rotary_position_embeddings") || mentions("position_embedding_type");
       if (TRY(is_on(name, text)) && !other) return give("position_embedding_type", "none", name);
@@ -309,6 +318,15 @@ class Translation {
       settings_.emplace_back(name, text);
     }
     return {};
+  }
+
+  /// Whether attention_backend asks for one kernel that does all of attention; nothing where it leaves the choice.
+  std::optional<bool> flash_by_backend() const {
+    // "AttnBackend.flash" is how Megatron writes it back.
+    const std::string_view text = text_of("attention_backend"), backend = text.substr(text.find('.') + 1);
+    if (backend == "flash" || backend == "fused") return true;
+    if (backend == "unfused" || backend == "local") return false;
+    return std::nullopt;
   }
 
   /// torchrun's nodes times GPUs are the world, where nothing else says so.

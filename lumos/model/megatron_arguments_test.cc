@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lumos/base/toml.h"
+#include "lumos/model/cluster.h"
 #include "lumos/model/job_fields.h"
 #include "lumos/model/job_file.h"
 
@@ -117,6 +118,25 @@ TEST(MegatronArguments, WhatDependsOnOtherArguments) {
   EXPECT_EQ(job("nnodes = 2\nnproc_per_node = 4\nworld_size = 8").world_size, 8);
 }
 
+// Megatron's dump has the switch, off by default, beside the backend that decides.
+TEST(MegatronArguments, ABackendOfAttentionDecidesOverASwitchThatIsOff) {
+  for (const char* prefix : {"", "AttnBackend."})
+    for (const auto& [backend, flash] :
+         {std::pair{"flash", true}, std::pair{"fused", true}, std::pair{"unfused", false}, std::pair{"local", false}})
+      for (const char* off : {"false", "\"None\""}) {
+        const auto file =
+            job_of(fmt::format("{}use_flash_attn = {}\nattention_backend = \"{}{}\"\n", kModel, off, prefix, backend));
+        ASSERT_TRUE(file) << file.error().message;
+        EXPECT_EQ(file->job.use_flash_attn, flash) << prefix << backend;
+      }
+  // What chooses for itself leaves the word to the switch.
+  const auto file = job_of(std::string(kModel) + "use_flash_attn = false\nattention_backend = \"auto\"\n");
+  ASSERT_TRUE(file) << file.error().message;
+  EXPECT_FALSE(file->job.use_flash_attn);
+  EXPECT_NE(error_of("use_flash_attn = true\nattention_backend = \"unfused\"").find("leave one of them out"),
+            std::string::npos);
+}
+
 TEST(MegatronArguments, TwoNamesForOneFieldMustAgree) {
   EXPECT_EQ(error_of("bf16 = true\nparams_dtype = \"bfloat16\""), "");
   EXPECT_EQ(error_of("encoder-num-layers = 32"), "");
@@ -146,6 +166,21 @@ TEST(MegatronArguments, WhatIsNotModelledIsRefusedByNameWhenItIsAskedFor) {
   EXPECT_EQ(error_of("context-parallel-size = 1"), "");
 }
 
+TEST(MegatronArguments, AWindowOfTheWholeSequenceIsNone) {
+  for (const char* whole : {"[-1, -1]", "[-1, 0]", "\"(-1, -1)\"", "-1"})
+    EXPECT_EQ(error_of(fmt::format("window_size = {}", whole)), "") << whole;
+  for (const char* part : {"[128, 0]", "[-1, 128]", "[128, -1]"})
+    EXPECT_NE(error_of(fmt::format("window_size = {}", part))
+                  .find(fmt::format("window_size {} is not supported: attention is modelled", part)),
+              std::string::npos)
+        << part;
+  // What holds other shapes is told as it is.
+  const std::string layout = error_of("pipeline_model_parallel_layout = [[\"embedding\"], [{ decoder = 2 }]]");
+  EXPECT_NE(layout.find("pipeline_model_parallel_layout [[embedding], [{decoder: 2}]] is not supported"),
+            std::string::npos)
+      << layout;
+}
+
 TEST(MegatronArguments, EachNameThatIsNotReadIsSaidWithWhy) {
   const auto file = job_of(std::string(kModel) + R"(
 lr = 3e-4
@@ -164,6 +199,8 @@ hidden-droput = 0.0
 // A family of names must not swallow a field, or a name that is translated to one.
 TEST(MegatronArguments, NoFieldIsSaidToBeWithoutEffect) {
   for (std::string_view field : job_field_names()) EXPECT_EQ(argument_use(field), ArgumentUse::kUnknown) << field;
+  for (const ClusterField& field : cluster_fields())
+    EXPECT_EQ(argument_use(field.name), ArgumentUse::kUnknown) << field.name;
   for (std::string_view name : translated_argument_names())
     EXPECT_EQ(argument_use(name), ArgumentUse::kUnknown) << name;
 }

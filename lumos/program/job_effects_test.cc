@@ -12,6 +12,7 @@
 #include "lumos/program/predict.h"
 #include "lumos/program/synthetic_job.h"
 #include "lumos/program/traced_facts.h"
+#include "lumos/trace/kernel_family.h"
 
 namespace lumos {
 namespace {
@@ -249,12 +250,53 @@ TEST(TracedFacts, RanksOnTheirDevicesTellTheNode) {
   EXPECT_TRUE(on(5, 0, 1).empty()) << "each process sees its own device alone";
   EXPECT_TRUE(on(5, 3, 8).empty()) << "not in the order of ranks";
   EXPECT_TRUE(on(-1, 1, 4).empty());
+  // A process that sees a part of its node: a tray of a rack, one of two containers.
+  for (const char* given : {"72", "8", "4"}) {
+    on(5, 1, 4);
+    EXPECT_TRUE(node_facts(table, {{"gpus_per_node", given}}).empty()) << given;
+  }
+  EXPECT_EQ(node_facts(table, {}).size(), 1u) << "nothing else says so";
+  EXPECT_EQ(node_facts(table, {{"gpus_per_node", "3"}}).size(), 1u) << "more than there are";
   const std::vector<TracedFact> eight = on(5, 5, 8);
   ASSERT_EQ(eight.size(), 1u);
   const Status found = check_facts(job, eight, "job.toml");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().message,
             "job.toml: gpus_per_node is 4, but the traces say 8 (rank 5 runs on device 5 of 8); correct the job file");
+}
+
+// PyTorch's kernels of LayerNorm run RMSNorm, too: the last template argument says which.
+TEST(TracedFacts, KernelsThatServeBothNormsTellByTheirSwitch) {
+  EventTable table = tables_of(base_job()).front();
+  std::vector<uint32_t> norms;
+  for (uint32_t row = 0; row < table.size(); ++row)
+    if (table.kind[row] == EventKind::kKernel && row_family(table, row) == KernelFamily::kNorm) norms.push_back(row);
+  ASSERT_FALSE(norms.empty());
+  auto names = std::make_shared<NamePool>();
+  for (uint32_t id = 0; id < table.names->size(); ++id) names->intern(table.text(NameId{id}));
+  table.names = names;
+  const auto found = [&](const std::string& kernel) {
+    for (uint32_t row : norms) table.name[row] = names->intern(kernel);
+    for (const TracedFact& fact : traced_facts(table, {}))
+      if (fact.field == "normalization") return fact.value;
+    return std::string();
+  };
+  for (const char* function : {"vectorized_layer_norm_kernel", "layer_norm_grad_input_kernel_vectorized"}) {
+    const auto native = [&](const std::string& arguments) {
+      return found(
+          fmt::format("void at::native::(anonymous namespace)::{}<{}>(int, float, float const*)", function, arguments));
+    };
+    for (const char* on : {"float, float, true", "c10::BFloat16, float, (bool)1", "float, float, rms_norm=true"})
+      EXPECT_EQ(native(on), "RMSNorm") << on;
+    for (const char* off : {"float, float, false", "c10::BFloat16, float, (bool)0", "float, float, rms_norm=false"})
+      EXPECT_EQ(native(off), "LayerNorm") << off;
+    for (const char* open : {"float, float", "c10::BFloat16", "float, float, 32, 8, true"})
+      EXPECT_EQ(native(open), "") << open;
+  }
+  EXPECT_EQ(found("void at::native::(anonymous namespace)::GammaBetaBackwardCUDAKernelTemplate<float, float, true>"),
+            "");
+  EXPECT_EQ(found("void transformer_engine::normalization::rmsnorm_fwd_tuned_kernel<float, true>"), "RMSNorm");
+  EXPECT_EQ(found("void transformer_engine::normalization::ln_fwd_tuned_kernel<float, true>"), "LayerNorm");
 }
 
 // What a file says is looked at before it has been checked.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -256,12 +257,34 @@ class FactFinder {
       if (table_.kind[row] != EventKind::kKernel || row_family(table_, row) != KernelFamily::kNorm) continue;
       const std::string_view name = table_.name_of(row);
       const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+      if (has("at::native::")) {
+        const std::optional<bool> rms = rms_in_native_name(name);
+        root_mean_square |= rms.value_or(false);
+        layer |= !rms.value_or(true);
+        continue;
+      }
       const bool rms = has("rmsnorm") || has("rms_norm") || has("RMSNorm") || has("RmsNorm");
       root_mean_square |= rms;
       layer |= !rms && (has("::ln_") || has("layernorm") || has("layer_norm") || has("LayerNorm"));
     }
     if (layer != root_mean_square)
       add("normalization", root_mean_square ? "RMSNorm" : "LayerNorm", "by the names of its kernels");
+  }
+
+  /// PyTorch runs both kinds in its kernels of LayerNorm, f<T, T_ACC, rms_norm>; nothing where the last argument is not
+  /// such a switch. Kernels of more arguments end with other switches.
+  static std::optional<bool> rms_in_native_name(std::string_view name) {
+    const size_t begin = name.find('<', name.find("layer_norm"));
+    const size_t end = begin == std::string_view::npos ? begin : name.find('>', begin);
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view arguments = name.substr(begin + 1, end - begin - 1);
+    if (std::count(arguments.begin(), arguments.end(), ',') != 2) return std::nullopt;
+    std::string_view last = arguments.substr(arguments.rfind(',') + 1);
+    for (std::string_view prefix : {" ", "rms_norm=", "(bool)"})
+      if (last.starts_with(prefix)) last.remove_prefix(prefix.size());
+    if (last == "true" || last == "1") return true;
+    if (last == "false" || last == "0") return false;
+    return std::nullopt;
   }
 
   /// The largest messages between the parts of a model are activations; losses and flags are small.
@@ -348,8 +371,9 @@ std::vector<TracedFact> node_facts(const EventTable& table, const std::vector<Jo
   Job job;
   for (const auto& [name, text] : given) {
     if (name != "gpus_per_node" || !set_job_field(job, *find_job_field(name), text) || job.gpus_per_node < 1) continue;
-    // A job may leave GPUs of its nodes idle: its ranks show it.
-    if (rank % job.gpus_per_node == *used.begin()) return {};
+    // A process may see a part of its node, such as a tray of a rack or what its container was given; and a job may
+    // leave GPUs of its nodes idle: its ranks show it.
+    if (devices <= job.gpus_per_node || rank % job.gpus_per_node == *used.begin()) return {};
   }
   return {{"gpus_per_node", fmt::format("{}", devices),
            fmt::format("rank {} runs on device {} of {}", rank, *used.begin(), devices)}};

@@ -25,6 +25,7 @@ struct TracedFact {
 std::vector<TracedFact> traced_facts(const EventTable& table, const std::vector<JobSetting>& given);
 
 /// Those of them that differ from rank to rank: the GPUs of a node, unless what is `given` explains the rank's device.
+/// More GPUs than are given may be told, fewer never: a process may see a part of its node.
 std::vector<TracedFact> node_facts(const EventTable& table, const std::vector<JobSetting>& given);
 
 /// Success, or kUsage that names the field, both values and what to do.
