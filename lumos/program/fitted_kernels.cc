@@ -142,9 +142,8 @@ GemmShape gemm_shape(const Job& job, RoleOf role) {
   return {out, in, tokens, 1, element_bytes(job), true};
 }
 
-FittedKernels fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
-  const Gpu gpu = fitted_gpu(rank, roles, job);
-  return {gpu, gpu.kernel_floor_us};
+Gpu fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
+  return fitted_gpu(rank, roles, job);
 }
 
 }  // namespace lumos

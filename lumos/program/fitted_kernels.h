@@ -10,13 +10,8 @@
 
 namespace lumos {
 
-struct FittedKernels {
-  Gpu gpu;
-  double floor_us = 0;
-};
-
 /// `roles` are those of the rank's launches, `job` the traced one.
-FittedKernels fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job);
+Gpu fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job);
 
 /// The product that a GEMM of a linear layer or of the head computes on one rank.
 GemmShape gemm_shape(const Job& job, RoleOf role);

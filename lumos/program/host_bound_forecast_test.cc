@@ -12,20 +12,19 @@ namespace {
 
 /// A job of so small layers that launching them takes longer than running them.
 Job host_bound_job(const Settings& settings) {
-  Settings all = {{"num_layers", "8"},
-                  {"hidden_size", "512"},
-                  {"num_attention_heads", "8"},
-                  {"seq_length", "512"},
-                  {"tensor_model_parallel_size", "2"},
-                  {"pipeline_model_parallel_size", "2"},
-                  {"data_parallel_size", "2"},
-                  {"num_microbatches", "4"}};
-  all.insert(all.end(), settings.begin(), settings.end());
-  return test_job(all);
+  return test_job({{"num_layers", "8"},
+                   {"hidden_size", "512"},
+                   {"num_attention_heads", "8"},
+                   {"seq_length", "512"},
+                   {"tensor_model_parallel_size", "2"},
+                   {"pipeline_model_parallel_size", "2"},
+                   {"data_parallel_size", "2"},
+                   {"num_microbatches", "4"}},
+                  settings);
 }
 
 TEST(HostBoundForecast, AChangedJobTakesWhatItTakesWhenSynthesized) {
-  const Cluster cluster = some_cluster();
+  const Cluster cluster = test_cluster();
   const std::vector<Settings> schedules = {
       {{"batch_p2p_sync", "true"}},
       {{"batch_p2p_sync", "false"}},

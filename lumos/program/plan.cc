@@ -320,7 +320,7 @@ class StagePlanner {
     const uint32_t row = program.recovered.list.launches[block.launch_begin].gpu_row;
     const auto whole = static_cast<double>(program.table->dur_ns[row]);
     if (program.table->kind[row] != EventKind::kKernel || whole <= 0) return 1;
-    const double above = std::max(0.0, whole - recovery_.kernels[rank].floor_us * 1e3);
+    const double above = std::max(0.0, whole - recovery_.kernels[rank].kernel_floor_us * 1e3);
     return (whole - above + above * ratio) / whole;
   }
 

@@ -28,7 +28,7 @@ struct Recovery {
   Network network;                         ///< as the transfers show it
   MeasuredLoads loads;                     ///< what ran beside what
   std::vector<std::vector<RoleOf>> roles;  ///< per rank and launch
-  std::vector<FittedKernels> kernels;      ///< per rank
+  std::vector<Gpu> kernels;                ///< per rank
 };
 
 /// Recovers the program of a job from its graphs, one rank each. Errors: kFailed when no whole step was recovered on

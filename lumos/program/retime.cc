@@ -92,8 +92,7 @@ class Retimer {
   std::vector<int64_t> run(size_t r) {
     const RankProgram& rank = recovery_.program.ranks[r];
     const std::vector<RoleOf>& roles = recovery_.roles[r];
-    gpu_ = recovery_.kernels[r].gpu;
-    floor_us_ = recovery_.kernels[r].floor_us;
+    gpu_ = recovery_.kernels[r];
     std::vector<int64_t> durations;
     durations.reserve(rank.tasks.size());
     stage_ratio_ = stage_size_ratio(r);
@@ -152,7 +151,7 @@ class Retimer {
 
   /// Every kernel takes at least what the shortest takes; only what is above grows with its work.
   int64_t above_floor(int64_t duration_ns, double ratio) const {
-    const auto floor_ns = static_cast<double>(floor_us_ * 1e3);
+    const auto floor_ns = static_cast<double>(gpu_.kernel_floor_us * 1e3);
     const double above = std::max(0.0, static_cast<double>(duration_ns) - floor_ns);
     return static_cast<int64_t>(static_cast<double>(duration_ns) - above + above * ratio);
   }
@@ -241,7 +240,7 @@ class Retimer {
   const Network& network_;
   const RetimeOptions& options_;
   Gpu gpu_;
-  double floor_us_ = 0, stage_ratio_ = 1;
+  double stage_ratio_ = 1;
   mutable std::map<std::pair<int64_t, int64_t>, double> growth_;
 };
 

@@ -9,18 +9,17 @@ namespace lumos {
 namespace {
 
 Job large_job(const Settings& settings) {
-  Settings all = {{"num_layers", "16"},
-                  {"hidden_size", "4096"},
-                  {"num_attention_heads", "32"},
-                  {"seq_length", "2048"},
-                  {"num_microbatches", "8"}};
-  all.insert(all.end(), settings.begin(), settings.end());
-  return test_job(all);
+  return test_job({{"num_layers", "16"},
+                   {"hidden_size", "4096"},
+                   {"num_attention_heads", "32"},
+                   {"seq_length", "2048"},
+                   {"num_microbatches", "8"}},
+                  settings);
 }
 
 /// Borders between stages lie within nodes and between them, and the last stage sends to the first.
 TEST(SyntheticForecast, AJobOverSeveralNodesComesOutAsItWas) {
-  const Cluster cluster = some_cluster();
+  const Cluster cluster = test_cluster();
   for (const Settings& settings : {Settings{{"virtual_pipeline_model_parallel_size", "2"}, {"batch_p2p_sync", "true"}},
                                    Settings{{"virtual_pipeline_model_parallel_size", "2"}, {"batch_p2p_sync", "false"}},
                                    Settings{{"batch_p2p_sync", "true"}}}) {
@@ -33,7 +32,7 @@ TEST(SyntheticForecast, AJobOverSeveralNodesComesOutAsItWas) {
 
 /// A single stage meets nobody at the end of its step; several wait for the slowest of them.
 TEST(SyntheticForecast, StagesThatAJobGetsEndTheirStepTogether) {
-  const Cluster cluster = some_cluster();
+  const Cluster cluster = test_cluster();
   for (const Settings& settings :
        {Settings{{"tensor_model_parallel_size", "2"}, {"data_parallel_size", "2"}},
         Settings{{"data_parallel_size", "2"}}, Settings{{"tensor_model_parallel_size", "2"}}}) {
@@ -48,7 +47,7 @@ TEST(SyntheticForecast, StagesThatAJobGetsEndTheirStepTogether) {
 
 /// Products that add to a gradient move twice its bytes.
 TEST(SyntheticForecast, TheTypeOfGradientsCountsInTheProductsThatAddThem) {
-  const Cluster cluster = some_cluster();
+  const Cluster cluster = test_cluster();
   for (const char* before : {"true", "false"}) {
     const Settings change = {{"grad_reduce_in_fp32", *before == 't' ? "false" : "true"}};
     const Job job = large_job({{"data_parallel_size", "2"}, {"grad_reduce_in_fp32", before}});
@@ -63,7 +62,7 @@ TEST(SyntheticForecast, TheTypeOfGradientsCountsInTheProductsThatAddThem) {
 /// Gradients and parameters that move at once at the end of a step, or in buckets beside the passes: with more layers,
 /// with wider ones, and with a larger vocabulary alone.
 TEST(SyntheticForecast, WhatReplicasExchangeGrowsWithTheParameters) {
-  const Cluster cluster = some_cluster();
+  const Cluster cluster = test_cluster();
   const std::vector<Settings> changes = {
       {{"vocab_size", "128256"}},
       {{"num_layers", "32"}},
@@ -88,7 +87,7 @@ TEST(SyntheticForecast, WhatReplicasExchangeGrowsWithTheParameters) {
 /// Collectives of one size do not tell their start from their bytes, and a model that is off by that must not take the
 /// difference for waiting, which would grow with the kernels.
 TEST(SyntheticForecast, CollectivesThatNeverVaryDoNotWaitLongerBesideLargerKernels) {
-  const Cluster cluster = some_cluster();
+  const Cluster cluster = test_cluster();
   const Job job = large_job({{"hidden_size", "1024"},
                              {"num_attention_heads", "8"},
                              {"seq_length", "1024"},

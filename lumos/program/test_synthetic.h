@@ -16,26 +16,30 @@ namespace lumos {
 
 using Settings = std::vector<JobSetting>;
 
-inline Cluster some_cluster() { return read_cluster_file(source_path("configs/clusters/dgx-h100.toml")).value(); }
+/// test_job() with `settings`, and those of one test on top.
+inline Job test_job(Settings settings, const Settings& more) {
+  settings.insert(settings.end(), more.begin(), more.end());
+  return test_job(settings);
+}
 
-inline SyntheticOptions two_steps(const Job& job) {
+inline SyntheticOptions of_all_stages(const Job& job) {
   SyntheticOptions options;
   options.ranks = ranks_of_stages(job);
   return options;
 }
 
 inline Recovery recover_synthetic(const Job& job, const Cluster& cluster) {
-  SyntheticJob made = simulate_job(job, cluster, two_steps(job)).value();
+  SyntheticJob made = simulate_job(job, cluster, of_all_stages(job)).value();
   std::vector<ExecGraph> graphs;
   for (const int64_t rank : ranks_of_stages(job))
     graphs.push_back(build_graph(
-        std::make_shared<const EventTable>(synthetic_table(made, job, cluster, rank, two_steps(job).steps)), {}));
+        std::make_shared<const EventTable>(synthetic_table(made, job, cluster, rank, of_all_stages(job).steps)), {}));
   return recover_job(graphs, job, network_of(cluster)).value();
 }
 
 inline double synthetic_step_ms(const Job& job, const Cluster& cluster) {
-  SyntheticJob made = simulate_job(job, cluster, two_steps(job)).value();
-  return step_ms(synthetic_table(made, job, cluster, 0, two_steps(job).steps));
+  SyntheticJob made = simulate_job(job, cluster, of_all_stages(job)).value();
+  return step_ms(synthetic_table(made, job, cluster, 0, of_all_stages(job).steps));
 }
 
 inline double predicted_ms(const Recovery& recovery, const Settings& settings) {
