@@ -1,6 +1,10 @@
 #include "lumos/graph/host_groups.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
 
 #include "lumos/graph/job.h"
 #include "lumos/graph/test_gloo.h"
@@ -75,7 +79,101 @@ TEST(HostGroups, OperationsOfEveryGroupAreLinked) {
   EXPECT_EQ(job.matches.groups.size(), 4u);
 }
 
+/// Ids as a system gives them out: ranks start a group's two threads at once, so those of others come between them.
+std::vector<std::array<int64_t, 4>> mixed_ids() {
+  std::vector<std::array<int64_t, 4>> ids(4);
+  int64_t next = 100;
+  for (const size_t first : {size_t{0}, size_t{2}}) {
+    std::vector<size_t> starts = {0, 0, 1, 1, 2, 2, 3, 3};
+    for (size_t i = starts.size(); i > 1; --i) {
+      std::swap(starts[i - 1], starts[*rc::gen::inRange<size_t>(0, i)]);
+    }
+    std::array<size_t, 4> started = {0, 0, 0, 0};
+    for (const size_t rank : starts) {
+      // The store and the engine start threads of their own.
+      next += *rc::gen::inRange(1, 9);
+      ids[rank][first + started[rank]++] = next;
+    }
+  }
+  return ids;
+}
+
+RC_GTEST_PROP(HostGroupsProperty, IdsOfOtherProcessesMayComeBetweenThoseOfAGroup, ()) {
+  const auto ids = mixed_ids();
+  auto tables = square(kChance, 2);
+  for (size_t rank = 0; rank < 4; ++rank) {
+    EventTable table = *tables[rank];
+    for (size_t i = 0; i < 4; ++i) table.lanes[1 + i].tid = ids[rank][i];
+    // One of a group's threads may never have had anything to do.
+    const size_t idle = *rc::gen::inRange<size_t>(0, 5);
+    if (idle > 0) {
+      const uint32_t to = static_cast<uint32_t>(idle % 2 == 1 ? idle + 1 : idle - 1);
+      for (uint32_t& lane : table.lane) lane = lane == idle ? to : lane;
+    }
+    tables[rank] = std::make_shared<const EventTable>(std::move(table));
+  }
+  const LaneGroups found = groups_of_host_lanes(plain(tables));
+  RC_ASSERT(found.size() == 4u);
+  for (size_t rank = 0; rank < 4; ++rank) {
+    for (size_t row = 0; row < tables[rank]->size(); ++row) {
+      const uint32_t lane = tables[rank]->lane[row];
+      RC_ASSERT(found[rank][lane] == (lane == 0 ? kNoIndex : lane < 3 ? 1u : 2u));
+    }
+  }
+}
+
 TEST(HostGroups, WhatFitsSeveralWaysIsLeftOpen) { EXPECT_TRUE(groups_of_host_lanes(plain(square({500}, 1))).empty()); }
+
+/// Two operations wait in one queue of two threads, and each rank's threads take them up as chance has it.
+TEST(HostGroups, OperationsMeetInTheOrderOfTheCalls) {
+  std::vector<EventTable> tables;
+  for (int rank = 0; rank < 2; ++rank) {
+    TestTable t;
+    const uint32_t main = t.thread(1), first = t.thread(110), second = t.thread(112), third = t.thread(120),
+                   fourth = t.thread(122);
+    for (int step = 0; step < kSteps; ++step) {
+      const int64_t begin = step * 20'000 * kUs;
+      t.step(main, step, begin, 20'000 * kUs);
+      const auto reduce = [&](std::string_view dims, int64_t at_us, int64_t start_us, uint32_t thread) {
+        t.shaped(t.op(main, "c10d::allreduce_", begin + at_us * kUs, 40 * kUs), dims, "[\"float\"]");
+        const uint32_t row =
+            t.row(EventKind::kAnnotation, "gloo:all_reduce", thread, begin + start_us * kUs, 3000 * kUs);
+        t.shaped(row, dims, "[\"float\"]");
+      };
+      const bool swapped = (step + rank) % 2 == 0;
+      reduce("[[100]]", 1000, swapped ? 1120 : 1110, first);
+      reduce("[[200]]", 1050, swapped ? 1110 : 1120, second);
+      reduce("[[300]]", 9000, 9100, step % 2 == 0 ? third : fourth);
+    }
+    t.table().info.rank = rank;
+    t.table().info.world_size = 2;
+    t.table().info.groups = {{"0", "default_pg", 2, {0, 1}}, {"1", "", 2, {0, 1}}};
+    tables.push_back(*t.finish());
+  }
+  const LinkedJob job = link_job(std::move(tables), {});
+  EXPECT_EQ(job.matches.counts.by_sequence, 2u * 3 * kSteps);
+  for (size_t m = 0; m < job.matches.size(); ++m) {
+    const auto members = job.matches.members_of(m);
+    EXPECT_EQ(job.matches.kernels[members[0]].bytes, job.matches.kernels[members.back()].bytes);
+  }
+}
+
+/// On a busy machine threads notice ends so late that a clock is taken to be wrong by more than an operation lasts.
+TEST(HostGroups, WrongClocksDoNotPartWhatTheOrderOfCallsJoins) {
+  auto tables = square(kChance, 2);
+  std::vector<EventTable> late;
+  for (size_t rank = 0; rank < 4; ++rank) {
+    EventTable table = *tables[rank];
+    for (uint32_t row = 0; row < table.size(); ++row) {
+      const bool in_first_step = table.ts_ns[row] < 20'000 * kUs;
+      if (rank == 3 && table.lane[row] != 0 && !in_first_step) table.dur_ns[row] += 1500 * kUs;
+    }
+    late.push_back(std::move(table));
+  }
+  const LinkedJob job = link_job(std::move(late), {});
+  EXPECT_EQ(job.matches.counts.refused, 0u);
+  EXPECT_EQ(job.matches.counts.by_sequence, 4u * 2 * kSteps);
+}
 
 TEST(HostGroups, OneGroupOrOneRankNeedsNoTelling) {
   EXPECT_TRUE(groups_of_host_lanes({}).empty());

@@ -116,8 +116,13 @@ std::unordered_map<uint32_t, CallOrder> sequences_by_step(const EventTable& tabl
   }
   std::unordered_map<uint32_t, CallOrder> sequences;
   std::map<std::pair<uint32_t, int64_t>, int64_t> in_step;  // by group and step
-  for (const HostTransfer& transfer : find_host_transfers(table, build_host_program(table)).transfers) {
-    if (transfer.enqueue_row == kNoIndex) continue;
+  std::vector<HostTransfer> transfers = find_host_transfers(table, build_host_program(table)).transfers;
+  std::erase_if(transfers, [](const HostTransfer& transfer) { return transfer.enqueue_row == kNoIndex; });
+  // Of two that wait in one queue, the second may be the first to be seen on its thread.
+  std::stable_sort(transfers.begin(), transfers.end(), [&](const HostTransfer& a, const HostTransfer& b) {
+    return table.ts_ns[a.enqueue_row] < table.ts_ns[b.enqueue_row];
+  });
+  for (const HostTransfer& transfer : transfers) {
     const auto after = step_at.upper_bound(table.ts_ns[transfer.enqueue_row]);
     if (after == step_at.begin()) continue;
     const int64_t step = std::prev(after)->second;

@@ -49,6 +49,14 @@ class TestTable {
   uint32_t op(uint32_t thread, std::string_view name, int64_t ts_ns, int64_t dur_ns) {
     return row(EventKind::kCpuOp, name, thread, ts_ns, dur_ns);
   }
+  /// The shapes and types of a row's tensors, as "Input Dims" and "Input type" have them.
+  void shaped(uint32_t row, std::string_view dims, std::string_view types) {
+    OpDetail detail;
+    detail.input_dims = names_->intern(dims);
+    detail.input_types = names_->intern(types);
+    table_.detail[row] = static_cast<uint32_t>(table_.ops.size());
+    table_.ops.push_back(detail);
+  }
   /// A runtime call with a correlation id of its own, as every producer gives it.
   uint32_t call(uint32_t thread, std::string_view name, int64_t ts_ns, int64_t dur_ns) {
     return row(EventKind::kRuntime, name, thread, ts_ns, dur_ns, next_correlation_++);
