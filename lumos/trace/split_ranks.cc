@@ -30,10 +30,11 @@ bool marks_step(const EventTable& table, uint32_t row) {
 
 /// The rank that a text names: "rank 3", "Rank-03: python".
 std::optional<int32_t> rank_in(std::string_view text) {
-  const auto at = std::search(text.begin(), text.end(), "rank", "rank" + 4,
+  constexpr std::string_view kWord = "rank";
+  const auto at = std::search(text.begin(), text.end(), kWord.begin(), kWord.end(),
                               [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
   if (at == text.end()) return std::nullopt;
-  if (text.substr(static_cast<size_t>(at - text.begin()) + 4).find("rank") != std::string_view::npos) {
+  if (text.substr(static_cast<size_t>(at - text.begin()) + kWord.size()).find(kWord) != std::string_view::npos) {
     return std::nullopt;  // of several groups: none of them is the job's
   }
   // Slashes would make a path of it.
