@@ -15,7 +15,14 @@ struct RetimeOptions {
   bool variability = true;
 };
 
-TaskDurations retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options);
+struct Retimed {
+  TaskDurations durations;
+  /// Of collectives among replicas that begin when kernels have ended: how much later the last replica is ready, which
+  /// is not in their durations. Parallel to `durations`; 0 of all else.
+  TaskDurations behind_ns;
+};
+
+Retimed retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options);
 
 /// E[max of n] - mean, in standard deviations, of n independent normal variables (n <= 1: 0).
 double expected_maximum(int64_t n);
