@@ -30,8 +30,8 @@ std::vector<Kernel> compute_stream(const RankProgram& rank, const std::vector<in
     const BlockTask& task = rank.tasks[i];
     if (!is_compute_task(task.kind) || task.event == kNoIndex || task.lane != most->first) continue;
     const auto traced = static_cast<double>(std::max<int64_t>(1, task.duration_ns));
-    kernels.push_back({rank.table->ts_ns[task.event], rank.table->end_ns(task.event),
-                       static_cast<double>(durations_ns[i]) / traced});
+    kernels.push_back(
+        {rank.table->ts_ns[task.event], rank.table->end_ns(task.event), static_cast<double>(durations_ns[i]) / traced});
   }
   std::sort(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) { return a.start_ns < b.start_ns; });
   return kernels;
@@ -47,10 +47,10 @@ std::vector<BesideTransfer> beside_transfers(const RankProgram& rank, const Rank
   for (const Transfer& transfer : transfers.transfers) {
     BesideTransfer beside;
     const int64_t start = rank.table->ts_ns[transfer.row], end = rank.table->end_ns(transfer.row);
-    auto kernel = std::partition_point(kernels.begin(), kernels.end(),
-                                       [&](const Kernel& each) { return each.end_ns <= start; });
-    const auto before = std::partition_point(kernels.begin(), kernels.end(),
-                                             [&](const Kernel& each) { return each.end_ns <= start; });
+    auto kernel =
+        std::partition_point(kernels.begin(), kernels.end(), [&](const Kernel& each) { return each.end_ns <= start; });
+    const auto before =
+        std::partition_point(kernels.begin(), kernels.end(), [&](const Kernel& each) { return each.end_ns <= start; });
     const auto last = last_end.try_emplace(rank.table->lane[transfer.row], INT64_MIN / 2).first;
     const bool queued = start - last->second < kReadyNs;
     last->second = end;
