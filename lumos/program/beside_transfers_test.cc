@@ -84,8 +84,8 @@ TEST(BesideTransfers, BeginsWhenReadyUnlessItsStreamWasTaken) {
   streams.kernel(0, 100);
   streams.collective(102, 200);
   streams.kernel(102, 198);
-  streams.collective(303, 50);   // a kernel ended at 300, but so did the transfer before, at 302
-  streams.collective(400, 50);   // long after both
+  streams.collective(303, 50);  // a kernel ended at 300, but so did the transfer before, at 302
+  streams.collective(400, 50);  // long after both
   streams.kernel(400, 60);
   streams.collective(461, 50);
   const std::vector<BesideTransfer> found = streams.beside(1);
