@@ -14,6 +14,8 @@ constexpr int64_t kUsualMultiprocessors = 132;
 constexpr double kUsualMemoryGbPerS = 3000;
 /// Where no traced product tells.
 constexpr double kUsualMatrixTflops = 500;
+/// Of the matrix units' rate in products, reached in fused attention: the constants that known GPUs usually have.
+constexpr double kUsualAttentionShare = 0.76;
 
 struct TracedGemm {
   GemmShape shape;
@@ -85,15 +87,22 @@ Gpu fitted_gpu(const RankProgram& rank, const std::vector<RoleOf>& roles, const 
   const std::optional<Gpu> known = devices.empty() ? std::nullopt : known_gpu(devices[0].name);
   gpu.memory_gb_per_s = known && known->memory_gb_per_s > 0 ? known->memory_gb_per_s : kUsualMemoryGbPerS;
   gpu.kernel_floor_us = floor_of(rank);
+  gpu.attention_peak_fraction =
+      known ? known->attention_peak_fraction / known->gemm_peak_fraction : kUsualAttentionShare;
+  const double fp32_share = known ? known->fp32_tflops / known->matrix_tflops : 0;
   double best_error = INFINITY;
   const std::vector<TracedGemm> seen = traced_gemms(rank, roles, job);
-  gpu.matrix_tflops = kUsualMatrixTflops;
+  const auto set_peak = [&](double tflops) {
+    gpu.matrix_tflops = tflops;
+    gpu.fp32_tflops = fp32_share * tflops;
+  };
+  set_peak(kUsualMatrixTflops);
   Gpu best = gpu;
   if (seen.empty()) return best;
   for (double start_us : {0.0, 0.5, 1.0, 2.0, 4.0, 8.0}) {
     gpu.gemm_tile_start_us = start_us;
     for (double tflops = 20; tflops < 3000; tflops *= 1.02) {
-      gpu.matrix_tflops = tflops;
+      set_peak(tflops);
       const double error = fit_error(seen, gpu);
       if (error >= best_error) continue;
       best_error = error;
