@@ -18,6 +18,8 @@ constexpr double kUsualMemoryGbPerS = 3000;
 constexpr double kUsualMatrixTflops = 500;
 /// More than any GPU has.
 constexpr double kMostTflops = 3000;
+/// Of the matrix units' rate in products, reached in fused attention: the constants that known GPUs usually have.
+constexpr double kUsualAttentionShare = 0.76;
 
 struct TracedGemm {
   GemmShape shape;
@@ -117,7 +119,14 @@ Gpu fitted_gpu(const RankProgram& like, const std::vector<TracedGemm>& seen, dou
   const std::optional<Gpu> known = devices.empty() ? std::nullopt : known_gpu(devices[0].name);
   gpu.memory_gb_per_s = known && known->memory_gb_per_s > 0 ? known->memory_gb_per_s : kUsualMemoryGbPerS;
   gpu.kernel_floor_us = floor_us;
-  gpu.matrix_tflops = kUsualMatrixTflops;
+  gpu.attention_peak_fraction =
+      known ? known->attention_peak_fraction / known->gemm_peak_fraction : kUsualAttentionShare;
+  const double fp32_share = known ? known->fp32_tflops / known->matrix_tflops : 0;
+  const auto set_peak = [&](double tflops) {
+    gpu.matrix_tflops = tflops;
+    gpu.fp32_tflops = fp32_share * tflops;
+  };
+  set_peak(kUsualMatrixTflops);
   Gpu best = gpu;
   if (seen.empty()) return best;
   // No GPU beats its data sheet. Of 32-bit numbers it has several peaks, by how they are multiplied.
@@ -127,7 +136,7 @@ Gpu fitted_gpu(const RankProgram& like, const std::vector<TracedGemm>& seen, dou
   for (double start_us : {0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0}) {
     gpu.gemm_tile_start_us = start_us;
     for (double tflops = 20; tflops < most_tflops; tflops *= 1.02) {
-      gpu.matrix_tflops = tflops;
+      set_peak(tflops);
       const double error = fit_error(seen, gpu);
       if (error >= best_error) continue;
       best_error = error;

@@ -102,7 +102,7 @@ struct Runs {
   Result<OwnRun> run(uint64_t seed) const {
     LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
     const Job& base = recovery.job;
-    plan.gpu_tail_scale = layer_work_ratio(base, target);
+    plan.gpu_tail_scale = layer_work_ratio(base, target, recovery.kernels.front());
     plan.tensor_lag_growth = lag_growth(base.tensor_model_parallel_size, target.tensor_model_parallel_size);
     plan.data_lag_growth = lag_growth(base.data_parallel_size, target.data_parallel_size);
     plan.behind_ns = &times.behind_ns;

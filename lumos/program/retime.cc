@@ -1,10 +1,10 @@
 #include "lumos/program/retime.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <utility>
 
 #include "lumos/model/attention.h"
+#include "lumos/model/expected_maximum.h"
 #include "lumos/model/gemm.h"
 #include "lumos/model/optimizer.h"
 #include "lumos/model/parameters.h"
@@ -15,12 +15,11 @@
 namespace lumos {
 namespace {
 
-/// What the time of a layer's products grows with: FLOPs, and fp32 has half the rate of 16-bit numbers.
-double layer_gemm_work(const Job& job) {
+double layer_gemm_flops(const Job& job) {
   double flops = 0;
   for (KernelRole role : {KernelRole::kQkv, KernelRole::kProjection, KernelRole::kFc1, KernelRole::kFc2})
     flops += gemm_flops(gemm_shape(job, {role, GemmPart::kForward}));
-  return flops * (element_bytes(job) >= 4 ? 2 : 1);
+  return flops;
 }
 
 AttentionShape attention_shape(const Job& job) {
@@ -30,23 +29,23 @@ AttentionShape attention_shape(const Job& job) {
   shape.heads = job.num_attention_heads / job.tensor_model_parallel_size;
   shape.key_heads = job.num_query_groups / job.tensor_model_parallel_size;
   shape.head_size = job.kv_channels;
+  shape.element_bytes = element_bytes(job);
   return shape;
 }
 
-/// Work of an attention kernel: its FLOPs, more where its blocks (128 queries of a head each) leave multiprocessors
-/// without work in the last wave. Long rows of blocks hide half of that.
-double attention_work(const Job& job, int64_t multiprocessors) {
-  constexpr int64_t kQueriesPerBlock = 128;
-  const AttentionShape shape = attention_shape(job);
-  const double blocks =
-      static_cast<double>(shape.batch * shape.heads * ((shape.query_length + kQueriesPerBlock - 1) / kQueriesPerBlock));
-  const double waves = blocks / static_cast<double>(multiprocessors);
-  // fp32 has half the rate of 16-bit numbers, and outside of fused kernels the bytes of the scores decide.
-  const auto bytes = static_cast<double>(element_bytes(job));
-  return bytes * attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
+/// The two products of attention that is not fused: queries with keys, scores with values. Those backward are of the
+/// same shapes.
+double attention_products_us(const Job& job, const Gpu& gpu) {
+  const AttentionShape whole = attention_shape(job);
+  GemmShape scores{whole.query_length, whole.key_length, whole.head_size, whole.batch * whole.heads};
+  scores.element_bytes = whole.element_bytes;
+  GemmShape values = scores;
+  std::swap(values.n, values.k);
+  return gemm_us(scores, gpu) + gemm_us(values, gpu);
 }
 
-double layer_flops(const Job& job) { return layer_gemm_work(job) + attention_flops(attention_shape(job)); }
+/// What the time of FLOPs grows with when the type of numbers changes.
+double time_per_flop(const Job& job, const Gpu& gpu) { return 1 / peak_tflops(gpu, element_bytes(job)); }
 
 /// What the bytes of a memory-bound kernel are proportional to.
 double memory_size(const Job& job, KernelRole role) {
@@ -55,6 +54,8 @@ double memory_size(const Job& job, KernelRole role) {
   switch (role) {
     case KernelRole::kHidden:
       return tokens * static_cast<double>(job.hidden_size) / (job.sequence_parallel ? tensor : 1);
+    case KernelRole::kScores:
+      return tokens * static_cast<double>(job.num_attention_heads * job.seq_length) / tensor;
     case KernelRole::kHeads:
       return tokens * static_cast<double>((job.num_attention_heads + 2 * job.num_query_groups) * job.kv_channels) /
              tensor;
@@ -157,10 +158,14 @@ class Retimer {
         return static_cast<int64_t>(std::max(0.5 * ns, ns + accumulated_ns));
       }
       case KernelRole::kOtherGemm:
-        return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_work(target_) /
-                                    layer_gemm_work(base_));
+        return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_flops(target_) *
+                                    time_per_flop(target_, gpu_) /
+                                    (layer_gemm_flops(base_) * time_per_flop(base_, gpu_)));
       case KernelRole::kAttention:
-        return above_floor(duration_ns, attention_work(target_, gpu_.sm_count) / attention_work(base_, gpu_.sm_count));
+        return above_floor(duration_ns, fused_attention_us(target_) / fused_attention_us(base_));
+      case KernelRole::kAttentionProduct:
+        return static_cast<int64_t>(static_cast<double>(duration_ns) * attention_products_us(target_, gpu_) /
+                                    attention_products_us(base_, gpu_));
       case KernelRole::kOptimizer:
         return above_floor(duration_ns, stage_ratio_ * memory_size(target_, role.role) / memory_size(base_, role.role));
       default:
@@ -175,6 +180,10 @@ class Retimer {
     const double bytes = 2 * static_cast<double>(weights.m) * static_cast<double>(weights.n) *
                          (gradient_bytes(target_) - gradient_bytes(base_));
     return bytes / gpu_.memory_gb_per_s;  // GB/s are bytes per nanosecond
+  }
+
+  double fused_attention_us(const Job& job) const {
+    return attention_us(attention_shape(job), gpu_) - gpu_.kernel_floor_us;
   }
 
   /// Every kernel takes at least what the shortest takes; only what is above grows with its work.
@@ -249,7 +258,7 @@ class Retimer {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
       if (old_us > 0) transfer_ratio = transfer_us(network_, transfer.kind, new_bytes, after) / old_us;
     }
-    const double spread = options_.variability ? growth(before.members, after.members) : 1;
+    const double spread = options_.variability ? growth_of_waits(before.members, after.members) : 1;
     const double period = transfer.scope == CommScope::kData ? options_.sync_period_ratio : layer_time_ratio();
     const auto steady = static_cast<double>(std::min(transfer.steady_wait_ns, transfer.wait_ns));
     const double varying = static_cast<double>(transfer.wait_ns) - steady;
@@ -269,14 +278,8 @@ class Retimer {
     return (1 - hidden) * wait_ns + std::min(hidden * wait_ns, std::max(0.0, beside.changed_ns - moving_ns));
   }
 
-  double growth(int64_t before, int64_t after) const {
-    auto [found, fresh] = growth_.try_emplace({before, after}, 1.0);
-    if (fresh) found->second = growth_of_waits(before, after);
-    return found->second;
-  }
-
   /// Tensor-parallel ranks wait for each other in every layer, longer where there is more to compute between.
-  double layer_time_ratio() const { return layer_work_ratio(base_, target_); }
+  double layer_time_ratio() const { return layer_work_ratio(base_, target_, gpu_); }
 
   const Recovery& recovery_;
   const Job& base_;
@@ -286,27 +289,19 @@ class Retimer {
   Gpu gpu_;
   double stage_ratio_ = 1;
   std::vector<int64_t> behind_ns_;
-  mutable std::map<std::pair<int64_t, int64_t>, double> growth_;
 };
 
 }  // namespace
 
-double expected_maximum(int64_t n) {
-  if (n <= 1) return 0;
-  // Blom's approximation of the largest normal order statistic, by inverting the normal distribution with bisection.
-  const double p = (static_cast<double>(n) - 0.375) / (static_cast<double>(n) + 0.25);
-  double low = 0, high = 10;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
-  }
-  return low;
+double layer_work_ratio(const Job& base, const Job& target, const Gpu& gpu) {
+  const auto work = [&gpu](const Job& job) {
+    return (layer_gemm_flops(job) + attention_flops(attention_shape(job))) * time_per_flop(job, gpu);
+  };
+  return work(target) / work(base);
 }
 
-double layer_work_ratio(const Job& base, const Job& target) { return layer_flops(target) / layer_flops(base); }
-
 double growth_of_waits(int64_t before, int64_t after) {
-  return expected_maximum(before) > 0 ? expected_maximum(after) / expected_maximum(before) : 1;
+  return before > 1 ? expected_maximum(after) / expected_maximum(before) : 1;
 }
 
 Retimed retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options) {
