@@ -11,6 +11,22 @@ namespace {
 /// and adds the gradient of the queries atomically. FlashAttention-2 (Dao 2023, figure 5) shows 0.75 to 0.85.
 constexpr double kBackwardShare = 0.8;
 
+/// A block of queries goes over the keys, backward one of keys over the queries. It fills and drains its pipeline, and
+/// with a causal mask computes the blocks on the diagonal whole: as if it had so many more of them to go over. From the
+/// speeds by length of FlashAttention-2 on H100, head size 128 (Shah et al. 2024, figures 5 and 6).
+double edge(const AttentionShape& shape, bool causal) {
+  constexpr double kForward = 64, kBackward = 256, kMasked = 256;
+  return (shape.backward ? kBackward : kForward) + (causal ? kMasked : 0);
+}
+
+/// Speed over that of causal sequences of 4096, which is what gpu.attention_peak_fraction says.
+double length_share(const AttentionShape& shape) {
+  constexpr double kUsualLength = 4096;
+  const auto share = [](double length, double more) { return length / (length + more); };
+  const auto length = static_cast<double>(shape.backward ? shape.query_length : shape.key_length);
+  return share(length, edge(shape, shape.causal)) / share(kUsualLength, edge(shape, true));
+}
+
 /// FLOPs in the time of which a full GPU does the kernel's. A block works on 128 queries of a head, backward on 128
 /// keys (FlashAttention-2, section 3.2), whether or not there are so many: short sequences of few heads leave
 /// multiprocessors without work.
@@ -36,7 +52,8 @@ double attention_flops(const AttentionShape& shape) {
 
 double attention_us(const AttentionShape& shape, const Gpu& gpu) {
   const double share = gpu.attention_peak_fraction * (shape.backward ? kBackwardShare : 1.0);
-  const double math_us = flops_of_full_gpu(shape, gpu) / (peak_tflops(gpu, shape.element_bytes) * 1e6 * share);
+  const double math_us =
+      flops_of_full_gpu(shape, gpu) / (peak_tflops(gpu, shape.element_bytes) * 1e6 * share * length_share(shape));
   const double queries = static_cast<double>(shape.batch * shape.query_length * shape.heads * shape.head_size);
   const double keys = static_cast<double>(shape.batch * shape.key_length * shape.key_heads * shape.head_size);
   // Forward: read Q, K, V and write O. Backward: the same with their gradients.

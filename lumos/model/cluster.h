@@ -27,7 +27,7 @@ struct Gpu {
   /// head of an unpadded vocabulary on A100, docs/accuracy-models.md; no other GPU is known to differ.
   double gemm_unaligned_fraction = 0.3;
   double gemm_tile_start_us = 0;       ///< filling and draining of one wave of tiles
-  double attention_peak_fraction = 0;  ///< of matrix_tflops in fused attention, forward
+  double attention_peak_fraction = 0;  ///< of matrix_tflops in fused attention, forward, causal, 4096 keys
   double memory_peak_fraction = 0;     ///< of memory_gb_per_s in element-wise kernels
   double kernel_floor_us = 0;          ///< what the smallest kernel takes on its stream, gap to the next one included
 };

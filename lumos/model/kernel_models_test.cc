@@ -158,13 +158,34 @@ TEST(KernelModels, Fp32ProductsRunAtTheirOwnPeak) {
     const double reached = gemm_flops(wide) / gemm_us(wide, gpu) / 1e6;
     EXPECT_LE(reached, peak * gpu.gemm_peak_fraction * 1.0001);
     EXPECT_GE(reached, peak * gpu.gemm_peak_fraction * 0.9);
-    AttentionShape attention{1, 8192, 8192, 32, 32, 128};
+    AttentionShape attention{1, 4096, 4096, 32, 32, 128};  // the length that the fraction is for
     attention.element_bytes = 4;
     EXPECT_LE(attention_flops(attention) / attention_us(attention, gpu) / 1e6, peak * gpu.attention_peak_fraction);
   }
   gpu.fp32_tflops = 0;
   EXPECT_EQ(peak_tflops(gpu, 4), gpu.matrix_tflops / 16);
   EXPECT_EQ(peak_tflops(gpu, 2), gpu.matrix_tflops);
+}
+
+/// Speed over that at 4096 keys, beside published figures.
+void expect_speeds(bool backward, bool causal, const std::vector<std::pair<int64_t, double>>& published) {
+  Gpu gpu = test_cluster().gpu;
+  gpu.kernel_floor_us = 0;
+  const auto tflops = [&](int64_t keys) {
+    AttentionShape shape{16384 / keys, keys, keys, 16, 16, 128, causal, backward};
+    return attention_flops(shape) / attention_us(shape, gpu) / 1e6;
+  };
+  double at_4096 = 0;
+  for (const auto& [keys, speed] : published) at_4096 = keys == 4096 ? speed : at_4096;
+  for (const auto& [keys, speed] : published)
+    EXPECT_NEAR(tflops(keys) / tflops(4096) / (speed / at_4096), 1, keys < 1024 ? 0.12 : 0.03) << keys << " keys";
+}
+
+// FlashAttention-2 on H100 SXM, head size 128, 16,384 tokens: Shah et al. 2024, figures 5 and 6.
+TEST(Attention, LongSequencesAreFasterAsPublished) {
+  expect_speeds(false, true, {{512, 191}, {1024, 260}, {2048, 298}, {4096, 319}, {8192, 333}, {16384, 335}});
+  expect_speeds(false, false, {{512, 309}, {1024, 350}, {2048, 362}, {4096, 368}, {8192, 370}, {16384, 370}});
+  expect_speeds(true, false, {{512, 214}, {1024, 260}, {2048, 291}, {4096, 310}, {8192, 318}, {16384, 322}});
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ class Retimer {
     if (task.kind == TaskKind::kTransfer) return task.duration_ns;  // once those beside it are known
     const uint32_t launch = rank.recovered.list.launch_of_row[task.event];
     if (launch == kNoIndex) return task.duration_ns;
-    return scaled(task.duration_ns, roles[launch]);
+    return scaled(task.duration_ns, roles[launch], rank.recovered.labels[launch].phase);
   }
 
   /// Index of what a task transfers; kNoIndex: nothing that is known.
@@ -141,7 +141,7 @@ class Retimer {
                        [](const BlockEdge& edge) { return edge.kind == EdgeKind::kInterStream; });
   }
 
-  int64_t scaled(int64_t duration_ns, RoleOf role) const {
+  int64_t scaled(int64_t duration_ns, RoleOf role, Phase phase) const {
     switch (role.role) {
       case KernelRole::kOther:
       case KernelRole::kCommunication:
@@ -161,8 +161,10 @@ class Retimer {
         return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_flops(target_) *
                                     time_per_flop(target_, gpu_) /
                                     (layer_gemm_flops(base_) * time_per_flop(base_, gpu_)));
-      case KernelRole::kAttention:
-        return above_floor(duration_ns, fused_attention_us(target_) / fused_attention_us(base_));
+      case KernelRole::kAttention: {
+        const bool backward = phase == Phase::kBackward;
+        return above_floor(duration_ns, fused_attention_us(target_, backward) / fused_attention_us(base_, backward));
+      }
       case KernelRole::kAttentionProduct:
         return static_cast<int64_t>(static_cast<double>(duration_ns) * attention_products_us(target_, gpu_) /
                                     attention_products_us(base_, gpu_));
@@ -182,8 +184,10 @@ class Retimer {
     return bytes / gpu_.memory_gb_per_s;  // GB/s are bytes per nanosecond
   }
 
-  double fused_attention_us(const Job& job) const {
-    return attention_us(attention_shape(job), gpu_) - gpu_.kernel_floor_us;
+  double fused_attention_us(const Job& job, bool backward) const {
+    AttentionShape shape = attention_shape(job);
+    shape.backward = backward;
+    return attention_us(shape, gpu_) - gpu_.kernel_floor_us;
   }
 
   /// Every kernel takes at least what the shortest takes; only what is above grows with its work.
