@@ -8,6 +8,8 @@
 #include "lumos/model/gemm.h"
 #include "lumos/model/optimizer.h"
 #include "lumos/model/parameters.h"
+#include "lumos/program/beside_transfers.h"
+#include "lumos/program/host_lags.h"
 #include "lumos/program/kernel_roles.h"
 
 namespace lumos {
@@ -90,27 +92,53 @@ class Retimer {
   Retimer(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options)
       : recovery_(recovery), base_(recovery.job), target_(target), network_(network), options_(options) {}
 
+  const std::vector<int64_t>& behind() const { return behind_ns_; }
+
   std::vector<int64_t> run(size_t r) {
     const RankProgram& rank = recovery_.program.ranks[r];
     const std::vector<RoleOf>& roles = recovery_.roles[r];
     gpu_ = recovery_.kernels[r];
     std::vector<int64_t> durations;
     durations.reserve(rank.tasks.size());
+    behind_ns_.assign(rank.tasks.size(), 0);
     stage_ratio_ = stage_size_ratio(r);
-    for (const BlockTask& task : rank.tasks) durations.push_back(changed(r, rank, roles, task));
+    for (const BlockTask& task : rank.tasks) durations.push_back(changed(rank, roles, task));
+    const std::vector<BesideTransfer> beside = beside_transfers(rank, recovery_.transfers[r], durations);
+    for (size_t i = 0; i < rank.tasks.size(); ++i) {
+      const uint32_t index = transfer_of(r, rank.tasks[i]);
+      if (index == kNoIndex) continue;
+      const auto [moving_ns, waiting_ns] = changed_transfer(r, recovery_.transfers[r].transfers[index], beside[index]);
+      const bool apart = recovery_.transfers[r].transfers[index].scope == CommScope::kData &&
+                         beside[index].when_ready && follows_kernel(rank, i);
+      durations[i] = static_cast<int64_t>(moving_ns + (apart ? 0 : waiting_ns));
+      if (apart) behind_ns_[i] = static_cast<int64_t>(waiting_ns);
+    }
     return durations;
   }
 
  private:
-  int64_t changed(size_t r, const RankProgram& rank, const std::vector<RoleOf>& roles, const BlockTask& task) const {
+  int64_t changed(const RankProgram& rank, const std::vector<RoleOf>& roles, const BlockTask& task) const {
     if (task.event == kNoIndex || !is_gpu_task(task.kind) || task.kind == TaskKind::kArrive) return task.duration_ns;
-    if (task.kind == TaskKind::kTransfer) {
-      const uint32_t index = recovery_.transfers[r].of_row[task.event];
-      return index == kNoIndex ? task.duration_ns : changed_transfer(r, recovery_.transfers[r].transfers[index]);
-    }
+    if (task.kind == TaskKind::kTransfer) return task.duration_ns;  // once those beside it are known
     const uint32_t launch = rank.recovered.list.launch_of_row[task.event];
     if (launch == kNoIndex) return task.duration_ns;
     return scaled(task.duration_ns, roles[launch]);
+  }
+
+  /// Index of what a task transfers; kNoIndex: nothing that is known.
+  uint32_t transfer_of(size_t r, const BlockTask& task) const {
+    return task.kind == TaskKind::kTransfer && task.event != kNoIndex ? recovery_.transfers[r].of_row[task.event]
+                                                                      : kNoIndex;
+  }
+
+  /// Whether the arrival of transfer task `i` waits for another stream.
+  static bool follows_kernel(const RankProgram& rank, size_t i) {
+    const auto block = std::partition_point(rank.blocks.begin(), rank.blocks.end(),
+                                            [&](const Block& each) { return each.task_end <= i; });
+    const BlockTask* arrival = arrival_of_transfer(rank, *block, rank.tasks[i]);
+    if (arrival == nullptr) return false;
+    return std::any_of(rank.edges.begin() + arrival->edge_begin, rank.edges.begin() + arrival->edge_end,
+                       [](const BlockEdge& edge) { return edge.kind == EdgeKind::kInterStream; });
   }
 
   int64_t scaled(int64_t duration_ns, RoleOf role) const {
@@ -213,14 +241,18 @@ class Retimer {
            bytes_per_parameter(base_, transfer);
   }
 
-  int64_t changed_transfer(size_t r, const Transfer& transfer) const {
+  struct MovingAndWaiting {
+    double moving_ns = 0, waiting_ns = 0;
+  };
+
+  MovingAndWaiting changed_transfer(size_t r, const Transfer& transfer, const BesideTransfer& beside) const {
     const int64_t stage = recovery_.places[r].stage;
     const GroupSpan before = span_of(base_, transfer.scope, stage, stage);
     const GroupSpan after = span_of(target_, transfer.scope, stage, stage);
     const double old_bytes =
         transfer.bytes > 0 ? static_cast<double>(transfer.bytes) : expected_bytes(base_, transfer.scope, transfer.kind);
     const double new_bytes = old_bytes * bytes_ratio(r, transfer);
-    if (transfer.added) return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
+    if (transfer.added) return {1e3 * transfer_us(network_, transfer.kind, new_bytes, after), 0};
     double transfer_ratio = 1;
     if (!(before == after) || new_bytes != old_bytes) {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
@@ -231,7 +263,19 @@ class Retimer {
     const auto steady = static_cast<double>(std::min(transfer.steady_wait_ns, transfer.wait_ns));
     const double varying = static_cast<double>(transfer.wait_ns) - steady;
     const double wait = spread * (varying * period + steady * std::min(1.0, period));
-    return static_cast<int64_t>(static_cast<double>(transfer.transfer_ns) * transfer_ratio + wait);
+    const double moving = static_cast<double>(transfer.transfer_ns) * transfer_ratio;
+    return {moving, wait_beside(wait, moving, transfer, beside)};
+  }
+
+  /// A rank that is faster than the others of its group gets ahead of them as long as its kernels have something else
+  /// to do than to wait for the collective: it leads, and waits, by what they take longer than the transfer. That part
+  /// of its waiting holds nobody up, and has no more room in the changed job than is left there.
+  static double wait_beside(double wait_ns, double moving_ns, const Transfer& transfer, const BesideTransfer& beside) {
+    if (transfer.scope != CommScope::kTensor || transfer.wait_ns <= 0) return wait_ns;
+    const auto waited_ns = static_cast<double>(transfer.wait_ns);
+    const double room_ns = std::max(0.0, beside.traced_ns - static_cast<double>(transfer.transfer_ns));
+    const double hidden = std::min(1.0, room_ns / waited_ns);
+    return (1 - hidden) * wait_ns + std::min(hidden * wait_ns, std::max(0.0, beside.changed_ns - moving_ns));
   }
 
   /// Tensor-parallel ranks wait for each other in every layer, longer where there is more to compute between.
@@ -244,6 +288,7 @@ class Retimer {
   const RetimeOptions& options_;
   Gpu gpu_;
   double stage_ratio_ = 1;
+  std::vector<int64_t> behind_ns_;
 };
 
 }  // namespace
@@ -259,12 +304,14 @@ double growth_of_waits(int64_t before, int64_t after) {
   return before > 1 ? expected_maximum(after) / expected_maximum(before) : 1;
 }
 
-TaskDurations retime(const Recovery& recovery, const Job& target, const Network& network,
-                     const RetimeOptions& options) {
-  TaskDurations durations;
-  for (size_t r = 0; r < recovery.program.ranks.size(); ++r)
-    durations.push_back(Retimer(recovery, target, network, options).run(r));
-  return durations;
+Retimed retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options) {
+  Retimed out;
+  for (size_t r = 0; r < recovery.program.ranks.size(); ++r) {
+    Retimer retimer(recovery, target, network, options);
+    out.durations.push_back(retimer.run(r));
+    out.behind_ns.push_back(retimer.behind());
+  }
+  return out;
 }
 
 }  // namespace lumos
