@@ -16,10 +16,10 @@ constexpr int64_t kUsualMultiprocessors = 132;
 constexpr double kUsualMemoryGbPerS = 3000;
 /// Where no traced product tells.
 constexpr double kUsualMatrixTflops = 500;
-/// More than any GPU has.
-constexpr double kMostTflops = 3000;
 /// Of the matrix units' rate in products, reached in fused attention: the constants that known GPUs usually have.
 constexpr double kUsualAttentionShare = 0.76;
+/// More than any GPU has.
+constexpr double kMostTflops = 3000;
 
 struct TracedGemm {
   GemmShape shape;
@@ -121,7 +121,7 @@ Gpu fitted_gpu(const RankProgram& like, const std::vector<TracedGemm>& seen, dou
   gpu.kernel_floor_us = floor_us;
   gpu.attention_peak_fraction =
       known ? known->attention_peak_fraction / known->gemm_peak_fraction : kUsualAttentionShare;
-  const double fp32_share = known ? known->fp32_tflops / known->matrix_tflops : 0;
+  const double fp32_share = known && known->matrix_tflops > 0 ? known->fp32_tflops / known->matrix_tflops : 0;
   const auto set_peak = [&](double tflops) {
     gpu.matrix_tflops = tflops;
     gpu.fp32_tflops = fp32_share * tflops;
