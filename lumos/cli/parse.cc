@@ -6,6 +6,7 @@
 
 #include "lumos/base/suggest.h"
 #include "lumos/cli/help.h"
+#include "lumos/cli/input_files.h"
 #include "lumos/cli/output_folder.h"
 
 namespace lumos {
@@ -148,6 +149,7 @@ Result<Invocation> parse_command_line(const std::vector<Command>& commands, cons
       TRY_STATUS(reject_strays(command, words, *std::get<std::vector<std::string>*>(option.target)));
   }
   TRY_STATUS(check_output_files(command));
+  TRY_STATUS(check_inputs_stay(command));
   return Invocation{&command, ""};
 }
 
