@@ -73,8 +73,24 @@ std::string no_gpu_work(const EventTable& table) {
       table.info.file, table.info.truncated ? "" : ": record with ProfilerActivity.CUDA");
 }
 
+/// Says so, and what became of the events if there are any.
 std::string nothing_ran(const EventTable& table) {
-  return fmt::format("{}: nothing ran in this trace", table.info.file);
+  const TraceInfo& info = table.info;
+  std::string text = fmt::format("{}: nothing ran in this trace", info.file);
+  const ReadIssue* worst = nullptr;
+  for (const ReadIssue& issue : info.issues) {
+    if (!issue.repaired && (worst == nullptr || issue.count > worst->count)) worst = &issue;
+  }
+  if (worst != nullptr && 2 * worst->count > info.left_out_other) {
+    text +=
+        fmt::format("; {} events were skipped: {}, first at byte {}", worst->count, worst->reason, worst->first_byte);
+  } else if (info.left_out_other > 0) {
+    text += fmt::format(
+        "; none of its {} events is of a category (cat) that torch.profiler writes for operators, calls or GPU work: "
+        "the trace of another program?",
+        info.events);
+  }
+  return text;
 }
 
 /// The events of a table before and after the middle of its time.
