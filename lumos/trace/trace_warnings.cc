@@ -145,6 +145,24 @@ std::set<std::string_view> steps_of(const EventTable& table) {
   return names;
 }
 
+/// Ranks without marks of steps beside ranks with them: a whole trace is then averaged with single steps.
+std::string marks_missing(std::span<const EventTable* const> tables) {
+  std::string marked;
+  std::vector<std::string_view> unmarked;
+  for (const EventTable* table : tables) {
+    if (table->size() == 0) continue;
+    const size_t steps = steps_of(*table).size();
+    if (steps == 0) unmarked.push_back(table->info.file);
+    if (steps > 0 && marked.empty()) marked = fmt::format("{} has {}", table->info.file, steps);
+  }
+  if (marked.empty() || unmarked.empty()) return "";
+  return fmt::format(
+      "{}{} {} no ProfilerStep marks, so that a whole trace counts as one step there, while {}: means over the ranks "
+      "are of different things; leave out those without, or record them with prof.step()",
+      unmarked.front(), unmarked.size() > 1 ? fmt::format(" and {} more", unmarked.size() - 1) : "",
+      unmarked.size() > 1 ? "have" : "has", marked);
+}
+
 /// Why `a` and `b` are hardly of one job; empty if they may be.
 std::string difference(const EventTable& a, const EventTable& b) {
   if (a.info.world_size > 0 && b.info.world_size > 0 && a.info.world_size != b.info.world_size) {
@@ -211,6 +229,7 @@ std::vector<std::string> trace_warnings(std::span<const EventTable* const> table
       tables, [](const EventTable& table) { return table.size() == 0; }, nothing_ran, out);
   add(
       tables, [](const EventTable& table) { return !stands_alone(table).empty(); }, stands_alone, out);
+  if (std::string text = marks_missing(tables); !text.empty()) out.push_back(std::move(text));
   if (std::string text = tables.size() > 1 ? not_one_job(tables) : ""; !text.empty()) out.push_back(std::move(text));
   return out;
 }
