@@ -129,6 +129,24 @@ TEST_F(EmptyInput, ARankWithoutAnythingIsToldAndTheOthersAnswer) {
   EXPECT_NE(run.notes.find("rank1.json: nothing ran in this trace"), std::string::npos) << run.notes;
 }
 
+TEST_F(EmptyInput, ARankThatCannotBeReadIsAWarningOrStrictlyAnError) {
+  std::filesystem::remove_all(path("job"));
+  std::filesystem::create_directories(path("job"));
+  std::filesystem::copy_file(path("demo.json"), path("job/rank0.json"));
+  std::filesystem::create_symlink(path("absent.json"), path("job/rank1.json"));
+  auto all = describing(path("job"));
+  for (auto& words : asking(path("job"))) all.push_back(std::move(words));
+  for (std::vector<std::string> words : all) {
+    const CommandRun run = run_command(words);
+    EXPECT_EQ(run.exit, 0) << words[0] << ": " << run.error;
+    EXPECT_NE(run.notes.find("warning: left out: " + path("job/rank1.json")), std::string::npos) << run.notes;
+    words.push_back("--strict");
+    const CommandRun strict = run_command(words);
+    EXPECT_EQ(strict.exit, 3) << words[0];
+    EXPECT_NE(strict.error.find(path("job/rank1.json")), std::string::npos) << strict.error;
+  }
+}
+
 TEST_F(EmptyInput, ATraceThatIsCutShortSaysSoOnceForEveryCommand) {
   std::string text;
   {
