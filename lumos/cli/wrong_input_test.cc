@@ -54,6 +54,38 @@ TEST_F(WrongInput, ValuesThatAreNoNumbersNameTheOptionAndTheValue) {
   }
 }
 
+TEST_F(WrongInput, NumbersBelowTheLeastAreNotTakenForNone) {
+  size_t tried = 0;
+  for (const Command& command : make_commands()) {
+    for (const Option& option : command.options) {
+      if (!option.least) continue;
+      std::vector<std::string> words{command.name};
+      for (const Option& needed : command.options) {
+        if (!needed.required) continue;
+        if (!needed.is_positional()) words.push_back(needed.name);
+        words.push_back(path("absent.json"));
+      }
+      for (const int64_t below : {*option.least - 1, *option.least - 100}) {
+        auto all = words;
+        all.insert(all.end(), {option.name, std::to_string(below)});
+        expect(all, kWrongUsage, {option.name, "must be", "not " + std::to_string(below)});
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GE(tried, 12u);
+}
+
+TEST_F(WrongInput, AnOptionOfOneValueGivenTwiceIsTold) {
+  for (const Command& command : make_commands()) {
+    for (const Option& option : command.options) {
+      if (option.is_positional() || option.is_switch() || option.is_list() || !option.choices.empty()) continue;
+      expect({command.name, option.name, "1", option.name + "=1"}, kWrongUsage,
+             {command.name, option.name + " is given 2 times"});
+    }
+  }
+}
+
 TEST_F(WrongInput, FactorsOutOfRangeAreRefusedAloneAndTogether) {
   for (const char* factor : {"1e15", "nan", "inf", "-1", "1e5", "0x10", ""}) {
     for (const char* option :
