@@ -171,6 +171,23 @@ TEST_F(WrongInput, TablesOfMeasurementsNameLineAndColumn) {
   expect({"predict", demo_, "--kernel-times", missing}, kWrongUsage, {"missing.csv:1", "num_gpus"});
 }
 
+TEST_F(WrongInput, AFitOfMoreConstantsThanRowsIsTold) {
+  const std::string cluster = config("clusters/dgx-h100.toml"), job = config("jobs/gpt3-15b.toml");
+  const std::string collective = "num_gpus,size_bytes,time_us\n8,268435456,1500\n";
+  const std::string runs = "num_gpus,global_batch_size,step_ms\n16,32,900\n32,64,950\n";
+  const auto notes = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"calibrate", "--cluster", cluster});
+    const CommandRun run = run_command(words);
+    EXPECT_EQ(run.exit, 0) << run.error;
+    return run.notes;
+  };
+  const std::string few = write("few.csv", collective), two = write("two.csv", runs);
+  EXPECT_NE(notes({"--collectives", few}).find("1 row of --collectives cannot tell 6 constants"), std::string::npos);
+  EXPECT_NE(notes({"--job", job, "--runs", two}).find("2 rows of --runs cannot tell"), std::string::npos);
+  const std::string one = "gpu.gemm_peak_fraction";
+  EXPECT_EQ(notes({"--job", job, "--runs", two, "--constants", one}).find("cannot tell"), std::string::npos);
+}
+
 TEST_F(WrongInput, SmallCollectivesAreCountedAndAloneAreNothingToFit) {
   const std::string cluster = config("clusters/dgx-h100.toml");
   std::string rows = "num_gpus,size_bytes,time_us\n8,1024,10\n8,2048,11\n";
