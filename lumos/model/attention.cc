@@ -2,12 +2,28 @@
 
 #include <algorithm>
 
+#include "lumos/model/waves.h"
+
 namespace lumos {
 namespace {
 
 /// The backward kernel reaches less of the peak than the forward one: it keeps five products' operands in shared memory
 /// and adds the gradient of the queries atomically. FlashAttention-2 (Dao 2023, figure 5) shows 0.75 to 0.85.
 constexpr double kBackwardShare = 0.8;
+
+/// FLOPs in the time of which a full GPU does the kernel's. A block works on 128 queries of a head, backward on 128
+/// keys (FlashAttention-2, section 3.2), whether or not there are so many: short sequences of few heads leave
+/// multiprocessors without work.
+double flops_of_full_gpu(const AttentionShape& shape, const Gpu& gpu) {
+  constexpr int64_t kRowsPerBlock = 128;
+  const int64_t rows = shape.backward ? shape.key_length : shape.query_length;
+  const int64_t blocks = shape.batch * shape.heads * ((rows + kRowsPerBlock - 1) / kRowsPerBlock);
+  if (blocks <= 0) return 0;
+  const double block_flops = attention_flops(shape) * static_cast<double>(kRowsPerBlock) /
+                             static_cast<double>(shape.batch * shape.heads * rows);
+  const auto multiprocessors = static_cast<double>(gpu.sm_count);
+  return block_flops * multiprocessors * rounds_of_blocks(static_cast<double>(blocks), multiprocessors);
+}
 
 }  // namespace
 
@@ -20,7 +36,7 @@ double attention_flops(const AttentionShape& shape) {
 
 double attention_us(const AttentionShape& shape, const Gpu& gpu) {
   const double share = gpu.attention_peak_fraction * (shape.backward ? kBackwardShare : 1.0);
-  const double math_us = attention_flops(shape) / (peak_tflops(gpu, shape.element_bytes) * 1e6 * share);
+  const double math_us = flops_of_full_gpu(shape, gpu) / (peak_tflops(gpu, shape.element_bytes) * 1e6 * share);
   const double queries = static_cast<double>(shape.batch * shape.query_length * shape.heads * shape.head_size);
   const double keys = static_cast<double>(shape.batch * shape.key_length * shape.key_heads * shape.head_size);
   // Forward: read Q, K, V and write O. Backward: the same with their gradients.

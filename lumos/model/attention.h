@@ -1,5 +1,6 @@
-// How long fused (flash) attention takes: by FLOPs, half of them when causal. Attention that is not fused is two
-// batched GEMMs with element-wise kernels between them and needs no model of its own; see layer.h.
+// How long fused (flash) attention takes: by FLOPs, half of them when causal, and by the waves of its blocks. Attention
+// that is not fused is two batched GEMMs with element-wise kernels between them and needs no model of its own; see
+// layer_work.h.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "lumos/model/waves.h"
+
 namespace lumos {
 namespace {
 
@@ -41,7 +43,7 @@ double tiled_us(const GemmShape& shape, const Tile& tile, int64_t split, const G
   const auto pieces = [](int64_t extent, int64_t of) { return static_cast<double>((extent + of - 1) / of); };
   const double tiles = pieces(shape.m, tile.m) * pieces(shape.n, tile.n) * static_cast<double>(shape.batch * split);
   const double sms = static_cast<double>(gpu.sm_count);
-  const double waves = 0.5 * std::ceil(tiles / sms) + 0.5 * std::max(1.0, tiles / sms);
+  const double waves = rounds_of_blocks(tiles, sms);
   const double k = static_cast<double>(shape.k) / static_cast<double>(split);
   const double tile_flops = 2.0 * static_cast<double>(tile.m * tile.n) * k;
   const double wave_us = tile_flops * sms / (peak_flops_per_us(shape, gpu) * tile.share);

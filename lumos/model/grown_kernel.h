@@ -3,7 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+
+#include "lumos/model/waves.h"
 
 namespace lumos {
 
@@ -20,7 +21,7 @@ struct MeasuredKernel {
 /// How long blocks take, in units of what fills the GPU.
 inline double filled_waves(double waves, const MeasuredKernel& kernel) {
   const double least = std::max(kernel.full_waves, waves);
-  return kernel.in_rounds ? 0.5 * std::ceil(least) + 0.5 * least : least;
+  return kernel.in_rounds ? rounds(least) : least;
 }
 
 /// Microseconds with `work` times the work in `blocks` times the blocks; the two differ where each block does more.

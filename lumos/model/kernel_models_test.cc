@@ -89,6 +89,41 @@ TEST(Attention, CausalIsHalfAndBackwardIsTwoAndAHalfTimesTheFlops) {
   EXPECT_GT(attention_us(backward, gpu), 2.5 * attention_us(shape, gpu));
 }
 
+/// A block takes as long on a GPU that has nothing beside it.
+TEST(Attention, HeadsThatDoNotFillTheGpuTakeAsLongAsThoseThatDo) {
+  Gpu gpu = test_cluster().gpu;
+  gpu.sm_count = 128;
+  gpu.kernel_floor_us = 0;
+  for (bool backward : {false, true}) {
+    AttentionShape shape{1, 4096, 4096, 4, 4, 128};  // 32 blocks of each head
+    shape.backward = backward;
+    const auto us = [&](int64_t batch, int64_t heads) {
+      shape.batch = batch;
+      shape.heads = shape.key_heads = heads;
+      return attention_us(shape, gpu);
+    };
+    EXPECT_DOUBLE_EQ(us(1, 1), us(1, 4));
+    EXPECT_DOUBLE_EQ(us(1, 2), us(2, 2));
+    EXPECT_DOUBLE_EQ(us(1, 3), us(1, 4));
+    EXPECT_DOUBLE_EQ(us(1, 8), 2 * us(1, 4));
+    EXPECT_DOUBLE_EQ(us(1, 5), 1.625 * us(1, 4));  // a quarter of a second wave: between its share and a whole one
+    EXPECT_NEAR(us(16, 5) / us(16, 4), 1.25, 0.01);
+  }
+}
+
+RC_GTEST_PROP(Attention, GrowsWithEveryExtent, ()) {
+  const Gpu gpu = test_cluster().gpu;
+  AttentionShape shape{*rc::gen::inRange<int64_t>(1, 9), 0, 0, *rc::gen::inRange<int64_t>(1, 65), 1, 128};
+  shape.query_length = shape.key_length = *rc::gen::inRange<int64_t>(1, 9000);
+  shape.backward = *rc::gen::arbitrary<bool>();
+  for (int64_t AttentionShape::*extent :
+       {&AttentionShape::batch, &AttentionShape::query_length, &AttentionShape::key_length, &AttentionShape::heads}) {
+    AttentionShape more = shape;
+    more.*extent += *rc::gen::inRange<int64_t>(1, 300);
+    RC_ASSERT(attention_us(more, gpu) >= attention_us(shape, gpu));
+  }
+}
+
 RC_GTEST_PROP(Elementwise, GrowsWithBytesFromAFloor, (uint32_t bytes, uint32_t more)) {
   const Gpu gpu = test_cluster().gpu;
   RC_ASSERT(elementwise_us(bytes, gpu) >= gpu.kernel_floor_us);

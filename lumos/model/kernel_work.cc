@@ -1,9 +1,9 @@
 #include "lumos/model/kernel_work.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "lumos/model/elementwise.h"
+#include "lumos/model/expected_maximum.h"
 
 namespace lumos {
 namespace {
@@ -14,9 +14,6 @@ struct Overloaded : F... {
 };
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
-
-/// How far the last of n normal arrivals is behind the mean, in standard deviations; within 3 % up to n = 16.
-double expected_maximum(int64_t n) { return n < 2 ? 0 : 0.564 * std::pow(std::log2(static_cast<double>(n)), 0.85); }
 
 double work_flops(const KernelWork& work) {
   if (const auto* gemm = std::get_if<GemmShape>(&work.shape))

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <string>
 
 #include "lumos/model/known_gpus.h"
 
@@ -14,6 +16,10 @@ constexpr int64_t kUsualMultiprocessors = 132;
 constexpr double kUsualMemoryGbPerS = 3000;
 /// Where no traced product tells.
 constexpr double kUsualMatrixTflops = 500;
+/// More than any GPU has.
+constexpr double kMostTflops = 3000;
+/// Of the matrix units' rate in products, reached in fused attention: the constants that known GPUs usually have.
+constexpr double kUsualAttentionShare = 0.76;
 
 struct TracedGemm {
   GemmShape shape;
@@ -75,25 +81,62 @@ double floor_of(const RankProgram& rank) {
   return std::min(shortest_kernel_us(rank), kMostFloorUs);
 }
 
-/// A GPU whose constants reproduce the traced GEMMs: only ratios of its times are used.
-Gpu fitted_gpu(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
-  Gpu gpu;
+const std::string& device_name(const RankProgram& rank) {
+  static const std::string kNone;
   const auto& devices = rank.table->info.devices;
+  return devices.empty() ? kNone : devices[0].name;
+}
+
+/// The same products on several ranks as one: the median, because a GPU may be slower than the others.
+std::vector<TracedGemm> merged(const std::vector<std::vector<TracedGemm>>& ranks) {
+  std::vector<TracedGemm> out;
+  std::vector<std::vector<double>> times_us;
+  for (const std::vector<TracedGemm>& rank : ranks) {
+    for (const TracedGemm& one : rank) {
+      const auto same = std::find_if(out.begin(), out.end(), [&](const TracedGemm& other) {
+        return other.shape == one.shape && other.part == one.part;
+      });
+      times_us.resize(std::max(times_us.size(), out.size() + 1));
+      times_us[static_cast<size_t>(same - out.begin())].push_back(one.us);
+      if (same == out.end()) out.push_back(one);
+    }
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto middle = times_us[i].begin() + static_cast<std::ptrdiff_t>(times_us[i].size() / 2);
+    std::nth_element(times_us[i].begin(), middle, times_us[i].end());
+    out[i].us = *middle;
+  }
+  return out;
+}
+
+/// A GPU whose constants reproduce the traced GEMMs: only ratios of its times are used.
+Gpu fitted_gpu(const RankProgram& like, const std::vector<TracedGemm>& seen, double floor_us, const Job& job) {
+  Gpu gpu;
+  const auto& devices = like.table->info.devices;
   gpu.sm_count = devices.empty() || devices[0].num_sms <= 0 ? kUsualMultiprocessors : devices[0].num_sms;
   gpu.gemm_peak_fraction = 1;
   gpu.memory_peak_fraction = 1;
   const std::optional<Gpu> known = devices.empty() ? std::nullopt : known_gpu(devices[0].name);
   gpu.memory_gb_per_s = known && known->memory_gb_per_s > 0 ? known->memory_gb_per_s : kUsualMemoryGbPerS;
-  gpu.kernel_floor_us = floor_of(rank);
-  double best_error = INFINITY;
-  const std::vector<TracedGemm> seen = traced_gemms(rank, roles, job);
-  gpu.matrix_tflops = kUsualMatrixTflops;
+  gpu.kernel_floor_us = floor_us;
+  gpu.attention_peak_fraction =
+      known ? known->attention_peak_fraction / known->gemm_peak_fraction : kUsualAttentionShare;
+  const double fp32_share = known ? known->fp32_tflops / known->matrix_tflops : 0;
+  const auto set_peak = [&](double tflops) {
+    gpu.matrix_tflops = tflops;
+    gpu.fp32_tflops = fp32_share * tflops;
+  };
+  set_peak(kUsualMatrixTflops);
   Gpu best = gpu;
   if (seen.empty()) return best;
-  for (double start_us : {0.0, 0.5, 1.0, 2.0, 4.0, 8.0}) {
+  // No GPU beats its data sheet. Of 32-bit numbers it has several peaks, by how they are multiplied.
+  const bool has_peak = known && known->matrix_tflops > 0 && element_bytes(job) < 4;
+  const double most_tflops = has_peak ? known->matrix_tflops : kMostTflops;
+  double best_error = INFINITY;
+  for (double start_us : {0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0}) {
     gpu.gemm_tile_start_us = start_us;
-    for (double tflops = 20; tflops < 3000; tflops *= 1.02) {
-      gpu.matrix_tflops = tflops;
+    for (double tflops = 20; tflops < most_tflops; tflops *= 1.02) {
+      set_peak(tflops);
       const double error = fit_error(seen, gpu);
       if (error >= best_error) continue;
       best_error = error;
@@ -142,8 +185,27 @@ GemmShape gemm_shape(const Job& job, RoleOf role) {
   return {out, in, tokens, 1, element_bytes(job), true};
 }
 
-Gpu fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job) {
-  return fitted_gpu(rank, roles, job);
+std::vector<Gpu> fit_kernels(const std::vector<RankProgram>& ranks, const std::vector<std::vector<RoleOf>>& roles,
+                             const Job& job) {
+  std::map<std::string, std::vector<size_t>> by_device;
+  for (size_t r = 0; r < ranks.size(); ++r) by_device[device_name(ranks[r])].push_back(r);
+  std::vector<Gpu> out(ranks.size());
+  for (const auto& [name, members] : by_device) {
+    std::vector<std::vector<TracedGemm>> seen;
+    std::vector<double> floors_us;
+    for (const size_t r : members) {
+      seen.push_back(traced_gemms(ranks[r], roles[r], job));
+      floors_us.push_back(floor_of(ranks[r]));
+    }
+    const auto middle = floors_us.begin() + static_cast<std::ptrdiff_t>(floors_us.size() / 2);
+    std::nth_element(floors_us.begin(), middle, floors_us.end());
+    const Gpu shared = fitted_gpu(ranks[members[0]], merged(seen), *middle, job);
+    for (const size_t r : members) {
+      out[r] = shared;
+      out[r].kernel_floor_us = floor_of(ranks[r]);
+    }
+  }
+  return out;
 }
 
 }  // namespace lumos

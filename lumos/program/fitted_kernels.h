@@ -1,5 +1,5 @@
-// A GPU as the traced kernels show it: constants of the GEMM model that reproduce them, and the time of the shortest
-// kernel. Only ratios of its times are used. Made once per rank by recovery; read by program/retime.
+// GPUs as the traced kernels show them: constants of the GEMM model that reproduce them, and the time of the shortest
+// kernel. Only ratios of their times are used. Made once by recovery; read by program/retime.
 #pragma once
 
 #include <vector>
@@ -10,8 +10,11 @@
 
 namespace lumos {
 
-/// `roles` are those of the rank's launches, `job` the traced one.
-Gpu fit_kernels(const RankProgram& rank, const std::vector<RoleOf>& roles, const Job& job);
+/// One per rank. What the model cannot say differs from kernel to kernel, so GPUs of one name share their constants:
+/// otherwise stages, which run different kernels, would be told apart by that. `roles` are those of every rank's
+/// launches, `job` the traced one.
+std::vector<Gpu> fit_kernels(const std::vector<RankProgram>& ranks, const std::vector<std::vector<RoleOf>>& roles,
+                             const Job& job);
 
 /// The product that a GEMM of a linear layer or of the head computes on one rank.
 GemmShape gemm_shape(const Job& job, RoleOf role);

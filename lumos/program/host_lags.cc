@@ -208,11 +208,17 @@ class LagFinder {
 void find_host_lags(Program& program, std::vector<RankTransfers>& transfers) { LagFinder(program, transfers).run(); }
 
 const BlockEdge* launch_of_transfer(const RankProgram& rank, const Block& block, const BlockTask& transfer) {
+  const BlockTask* arrival = arrival_of_transfer(rank, block, transfer);
+  if (arrival == nullptr) return nullptr;
+  for (uint32_t l = arrival->edge_begin; l < arrival->edge_end; ++l)
+    if (rank.edges[l].kind == EdgeKind::kLaunch) return &rank.edges[l];
+  return nullptr;
+}
+
+const BlockTask* arrival_of_transfer(const RankProgram& rank, const Block& block, const BlockTask& transfer) {
   for (uint32_t e = transfer.edge_begin; e < transfer.edge_end; ++e) {
-    if (rank.edges[e].kind != EdgeKind::kTransferOf || rank.edges[e].local < 0) continue;
-    const BlockTask& arrival = rank.tasks[block.task_begin + static_cast<uint32_t>(rank.edges[e].local)];
-    for (uint32_t l = arrival.edge_begin; l < arrival.edge_end; ++l)
-      if (rank.edges[l].kind == EdgeKind::kLaunch) return &rank.edges[l];
+    if (rank.edges[e].kind == EdgeKind::kTransferOf && rank.edges[e].local >= 0)
+      return &rank.tasks[block.task_begin + static_cast<uint32_t>(rank.edges[e].local)];
   }
   return nullptr;
 }

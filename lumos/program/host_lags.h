@@ -20,6 +20,9 @@ void find_host_lags(Program& program, std::vector<RankTransfers>& transfers);
 /// The launch that a communication kernel of `block` waits for before it arrives; nullptr where the trace has none.
 const BlockEdge* launch_of_transfer(const RankProgram& rank, const Block& block, const BlockTask& transfer);
 
+/// The arrival of a communication kernel of `block`; nullptr where the transfer has none.
+const BlockTask* arrival_of_transfer(const RankProgram& rank, const Block& block, const BlockTask& transfer);
+
 /// How far the hosts of a rank's peers are behind its own, followed through its tasks in order. Hosts that wait for the
 /// GPU wait for what all of them launched, and are level then.
 class HostLags {

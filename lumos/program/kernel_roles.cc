@@ -147,8 +147,10 @@ class RoleFinder {
         role = {roles_[product].role, roles_[product].part, false};
       } else if (extra[i - block.launch_begin]) {
         role.role = KernelRole::kWeights;
-      } else if (attention(i) || between_batched(products, i)) {
-        role.role = KernelRole::kAttention;
+      } else if (attention(i)) {
+        role.role = products.fused_attention ? KernelRole::kAttention : KernelRole::kScores;
+      } else if (between_batched(products, i)) {
+        role.role = KernelRole::kScores;
       } else {
         role.role = between_linears(products.linears, i);
       }
@@ -260,7 +262,7 @@ class RoleFinder {
       if (own.empty()) continue;
       const auto place = gap(backward && !again ? own.back() : own.front());
       for (uint32_t i : own)
-        if (gap(i) == place) roles_[i].role = KernelRole::kAttention;
+        if (gap(i) == place) roles_[i].role = KernelRole::kAttentionProduct;
     }
   }
 
@@ -269,7 +271,8 @@ class RoleFinder {
     const auto next = std::lower_bound(products.batched.begin(), products.batched.end(), launch);
     if (next == products.batched.begin() || next == products.batched.end()) return false;
     const uint32_t before = *(next - 1), after = *next;
-    if (roles_[before].role != KernelRole::kAttention || roles_[after].role != KernelRole::kAttention) return false;
+    for (uint32_t product : {before, after})
+      if (roles_[product].role != KernelRole::kAttentionProduct) return false;
     if (phase(before) != phase(after)) return false;
     return std::lower_bound(products.linears.begin(), products.linears.end(), before) ==
            std::lower_bound(products.linears.begin(), products.linears.end(), after);
@@ -375,9 +378,9 @@ class RoleFinder {
 }  // namespace
 
 std::string_view role_name(KernelRole role) {
-  constexpr std::string_view names[] = {"qkv",       "projection", "fc1",           "fc2", "logits",     "gemm",
-                                        "attention", "hidden",     "heads",         "ffn", "vocabulary", "weights",
-                                        "embedding", "optimizer",  "communication", ""};
+  constexpr std::string_view names[] = {
+      "qkv",    "projection", "fc1", "fc2",        "logits",  "gemm",      "attention", "attention product", "scores",
+      "hidden", "heads",      "ffn", "vocabulary", "weights", "embedding", "optimizer", "communication",     ""};
   return names[static_cast<int>(role)];
 }
 

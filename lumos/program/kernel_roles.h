@@ -17,19 +17,26 @@ enum class KernelRole : uint8_t {
   kFc2,
   kLogits,
   kOtherGemm,
-  kAttention,
-  kHidden,      ///< memory-bound, bytes grow with tokens x hidden size
-  kHeads,       ///< tokens x attention width of this rank
-  kFfn,         ///< tokens x ffn width of this rank
-  kVocabulary,  ///< tokens x vocabulary of this rank
-  kWeights,     ///< parameters of this rank: gradient scaling of a bucket
-  kEmbedding,   ///< the embedding's weight
-  kOptimizer,   ///< parameters that this rank optimizes
+  kAttention,         ///< fused into one kernel
+  kAttentionProduct,  ///< else: queries with keys, scores with values
+  kScores,            ///< else, between the two: bytes grow with tokens x tokens of each head
+  kHidden,            ///< memory-bound, bytes grow with tokens x hidden size
+  kHeads,             ///< tokens x attention width of this rank
+  kFfn,               ///< tokens x ffn width of this rank
+  kVocabulary,        ///< tokens x vocabulary of this rank
+  kWeights,           ///< parameters of this rank: gradient scaling of a bucket
+  kEmbedding,         ///< the embedding's weight
+  kOptimizer,         ///< parameters that this rank optimizes
   kCommunication,
   kOther,  ///< constant
 };
 
 std::string_view role_name(KernelRole role);
+
+/// True for what runs between queries, keys and values and what they give, in one kernel or in several.
+constexpr bool is_attention_core(KernelRole role) {
+  return role == KernelRole::kAttention || role == KernelRole::kAttentionProduct || role == KernelRole::kScores;
+}
 
 /// Which product of a linear layer a GEMM is.
 enum class GemmPart : uint8_t { kForward, kInputGradient, kWeightGradient };

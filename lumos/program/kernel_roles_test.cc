@@ -30,10 +30,9 @@ TEST(KernelRoles, BatchedProductsAreAttentionAndTheLinearLayersKeepTheirs) {
       const Launch& launch = rank.recovered.list.launches[i];
       if (rank.recovered.labels[i].layer < 0 || launch.outer_op == kNoIndex) continue;
       const std::string_view op = rank.table->name_of(launch.outer_op);
-      const bool scores = op.find("bmm") != std::string_view::npos || op.find("Bmm") != std::string_view::npos ||
-                          op.find("oftmax") != std::string_view::npos;
-      if (scores) {
-        EXPECT_EQ(role_name(recovery.roles[0][i].role), "attention") << op;
+      const bool product = op.find("bmm") != std::string_view::npos || op.find("Bmm") != std::string_view::npos;
+      if (product || op.find("oftmax") != std::string_view::npos) {
+        EXPECT_EQ(role_name(recovery.roles[0][i].role), product ? "attention product" : "scores") << op;
       }
       ++products[recovery.roles[0][i].role];
     }

@@ -75,6 +75,8 @@ class RankEmitter {
       for (uint32_t e = task.edge_begin; e < task.edge_end; ++e) add_edge(source.edges[e], base);
       for (const MeetingOf& each : meetings) attend(each.meeting, task.kind);
       follow_peers(source, block, task, base);
+      if (plan_.behind_ns != nullptr && (*plan_.behind_ns)[placed.rank][t] > 0)
+        follow_last_ready(source, block, task, (*plan_.behind_ns)[placed.rank][t], base);
       if (follows && task.lane == follower) {
         follow_other_thread(follower == main_lane_ ? autograd_lane_ : main_lane_);
         follows = false;
@@ -106,6 +108,19 @@ class RankEmitter {
     BlockEdge last_launch = *launch;
     last_launch.lag_ns = static_cast<int32_t>(std::min(last_launch.lag_ns + behind_ns, double{INT32_MAX}));
     add_edge(last_launch, base);
+  }
+
+  /// The last member has the tensors of a collective ready so much later than this rank, whether or not the stream is
+  /// free for it.
+  void follow_last_ready(const RankProgram& source, const Block& block, const BlockTask& task, int64_t behind_ns,
+                         uint32_t base) {
+    const BlockTask* arrival = arrival_of_transfer(source, block, task);
+    for (uint32_t e = arrival == nullptr ? 0 : arrival->edge_begin; arrival != nullptr && e < arrival->edge_end; ++e) {
+      BlockEdge ready = source.edges[e];
+      if (ready.kind != EdgeKind::kInterStream && ready.kind != EdgeKind::kLaunch) continue;
+      ready.lag_ns = static_cast<int32_t>(std::min<int64_t>(ready.lag_ns + behind_ns, INT32_MAX));
+      add_edge(ready, base);
+    }
   }
 
   /// The main thread asks the autograd thread for a backward and goes on when that is done, whatever came before this

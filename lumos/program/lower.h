@@ -43,6 +43,9 @@ struct PlannedRank {
   std::vector<PlacedBlock> blocks;
 };
 
+/// Nanoseconds of every task of every rank program, parallel to RankProgram::tasks.
+using TaskDurations = std::vector<std::vector<int64_t>>;
+
 struct LowerPlan {
   std::vector<PlannedRank> ranks;
   std::vector<MeetingOf> meeting_of;  ///< those of one kernel in a row
@@ -52,12 +55,11 @@ struct LowerPlan {
   /// durations hold all waiting.
   double tensor_lag_growth = 0;
   double data_lag_growth = 0;
-  double gpu_tail_scale = 1;       ///< of PeerLag::gpu_tail_ns
+  double gpu_tail_scale = 1;  ///< of PeerLag::gpu_tail_ns
+  /// Of transfers: by how much later than this rank the last folded member is ready. Null: durations hold all waiting.
+  const TaskDurations* behind_ns = nullptr;
   bool threads_hand_over = false;  ///< see Program::threads_hand_over
 };
-
-/// Nanoseconds of every task of every rank program, parallel to RankProgram::tasks.
-using TaskDurations = std::vector<std::vector<int64_t>>;
 
 /// Whether the first and the last rank take as long as before when their main and autograd threads hand over to each
 /// other between all blocks, which they then do: see Program::threads_hand_over.

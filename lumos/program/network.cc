@@ -261,7 +261,7 @@ void bound_transfers(const Network& network, const Program& program, const Job& 
   for (size_t r = 0; r < transfers->size(); ++r) {
     const int64_t stage = place_of(job, program.ranks[r].rank).stage;
     for (Transfer& transfer : (*transfers)[r].transfers) {
-      if (transfer.matched || transfer.bytes <= 0 || transfer.scope == CommScope::kModel ||
+      if (transfer.complete || transfer.bytes <= 0 || transfer.scope == CommScope::kModel ||
           transfer.scope == CommScope::kPipeline)
         continue;
       const GroupSpan span = span_of(job, transfer.scope, stage, stage);
@@ -287,7 +287,7 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
       // A collective over everything is mostly waiting; unless all of its members are traced it tells nothing.
       if (transfer.scope == CommScope::kModel && static_cast<int64_t>(transfers.size()) < job.world_size) continue;
       const bool staged = transfer.scope == CommScope::kPipeline;
-      samples[{transfer.scope, transfer.kind, bytes, staged ? stage : 0, transfer.between_nodes, transfer.matched}]
+      samples[{transfer.scope, transfer.kind, bytes, staged ? stage : 0, transfer.between_nodes, transfer.complete}]
           .push_back(static_cast<double>(transfer.transfer_ns) / 1e3);
     }
   }

@@ -397,11 +397,8 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   find_host_lags(recovery.program, recovery.transfers);
   recovery.loads = measure_loads(graphs, recovery.transfers, threads);
   recovery.roles.resize(graphs.size());
-  recovery.kernels.resize(graphs.size());
-  parallel_for(graphs.size(), threads, [&](size_t r) {
-    recovery.roles[r] = find_roles(recovery.program.ranks[r]);
-    recovery.kernels[r] = fit_kernels(recovery.program.ranks[r], recovery.roles[r], job);
-  });
+  parallel_for(graphs.size(), threads, [&](size_t r) { recovery.roles[r] = find_roles(recovery.program.ranks[r]); });
+  recovery.kernels = fit_kernels(recovery.program.ranks, recovery.roles, job);
   return recovery;
 }
 

@@ -95,18 +95,19 @@ struct Runs {
   const Recovery& recovery;
   const Job& target;
   const Network& network;
-  TaskDurations durations;
+  Retimed times;
   bool interference = true;
   bool variability = true;
 
   Result<OwnRun> run(uint64_t seed) const {
     LowerPlan plan = TRY(plan_step(recovery, target, network, seed));
     const Job& base = recovery.job;
-    plan.gpu_tail_scale = layer_work_ratio(base, target);
+    plan.gpu_tail_scale = layer_work_ratio(base, target, recovery.kernels.front());
     plan.tensor_lag_growth = lag_growth(base.tensor_model_parallel_size, target.tensor_model_parallel_size);
     plan.data_lag_growth = lag_growth(base.data_parallel_size, target.data_parallel_size);
+    plan.behind_ns = &times.behind_ns;
     OwnRun out;
-    out.graph = TRY(lower(recovery.program, plan, durations, &out.origins));
+    out.graph = TRY(lower(recovery.program, plan, times.durations, &out.origins));
     if (!interference) {
       out.timeline = simulate(out.graph);
       return out;
@@ -251,7 +252,7 @@ Result<JobForecast> forecast(const Recovery& recovery, const Job& target, const 
   retiming.sync_period_ratio =
       std::min(micro_batch_ms(target, rough.mean.step_ms) / micro_batch_ms(recovery.job, out.unchanged.mean.step_ms),
                rough.mean.step_ms / out.unchanged.mean.step_ms);
-  changed.durations = retime(from, target, out.network, retiming);
+  changed.times = retime(from, target, out.network, retiming);
   const std::vector<StepFigures> figures = TRY(run_seeds(changed, options, options.seeds, options.look != nullptr));
   out.changed = summarise(figures);
   if (options.tables) out.tables = TRY(usual_run(changed, figures, out.changed.mean.step_ms, options.first_seed));

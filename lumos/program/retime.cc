@@ -1,24 +1,25 @@
 #include "lumos/program/retime.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
+#include <utility>
 
 #include "lumos/model/attention.h"
+#include "lumos/model/expected_maximum.h"
 #include "lumos/model/gemm.h"
 #include "lumos/model/optimizer.h"
 #include "lumos/model/parameters.h"
+#include "lumos/program/beside_transfers.h"
+#include "lumos/program/host_lags.h"
 #include "lumos/program/kernel_roles.h"
 
 namespace lumos {
 namespace {
 
-/// What the time of a layer's products grows with: FLOPs, and fp32 has half the rate of 16-bit numbers.
-double layer_gemm_work(const Job& job) {
+double layer_gemm_flops(const Job& job) {
   double flops = 0;
   for (KernelRole role : {KernelRole::kQkv, KernelRole::kProjection, KernelRole::kFc1, KernelRole::kFc2})
     flops += gemm_flops(gemm_shape(job, {role, GemmPart::kForward}));
-  return flops * (element_bytes(job) >= 4 ? 2 : 1);
+  return flops;
 }
 
 AttentionShape attention_shape(const Job& job) {
@@ -28,23 +29,23 @@ AttentionShape attention_shape(const Job& job) {
   shape.heads = job.num_attention_heads / job.tensor_model_parallel_size;
   shape.key_heads = job.num_query_groups / job.tensor_model_parallel_size;
   shape.head_size = job.kv_channels;
+  shape.element_bytes = element_bytes(job);
   return shape;
 }
 
-/// Work of an attention kernel: its FLOPs, more where its blocks (128 queries of a head each) leave multiprocessors
-/// without work in the last wave. Long rows of blocks hide half of that.
-double attention_work(const Job& job, int64_t multiprocessors) {
-  constexpr int64_t kQueriesPerBlock = 128;
-  const AttentionShape shape = attention_shape(job);
-  const double blocks =
-      static_cast<double>(shape.batch * shape.heads * ((shape.query_length + kQueriesPerBlock - 1) / kQueriesPerBlock));
-  const double waves = blocks / static_cast<double>(multiprocessors);
-  // fp32 has half the rate of 16-bit numbers, and outside of fused kernels the bytes of the scores decide.
-  const auto bytes = static_cast<double>(element_bytes(job));
-  return bytes * attention_flops(shape) * 0.5 * (std::ceil(waves) + std::max(1.0, waves)) / waves;
+/// The two products of attention that is not fused: queries with keys, scores with values. Those backward are of the
+/// same shapes.
+double attention_products_us(const Job& job, const Gpu& gpu) {
+  const AttentionShape whole = attention_shape(job);
+  GemmShape scores{whole.query_length, whole.key_length, whole.head_size, whole.batch * whole.heads};
+  scores.element_bytes = whole.element_bytes;
+  GemmShape values = scores;
+  std::swap(values.n, values.k);
+  return gemm_us(scores, gpu) + gemm_us(values, gpu);
 }
 
-double layer_flops(const Job& job) { return layer_gemm_work(job) + attention_flops(attention_shape(job)); }
+/// What the time of FLOPs grows with when the type of numbers changes.
+double time_per_flop(const Job& job, const Gpu& gpu) { return 1 / peak_tflops(gpu, element_bytes(job)); }
 
 /// What the bytes of a memory-bound kernel are proportional to.
 double memory_size(const Job& job, KernelRole role) {
@@ -53,6 +54,8 @@ double memory_size(const Job& job, KernelRole role) {
   switch (role) {
     case KernelRole::kHidden:
       return tokens * static_cast<double>(job.hidden_size) / (job.sequence_parallel ? tensor : 1);
+    case KernelRole::kScores:
+      return tokens * static_cast<double>(job.num_attention_heads * job.seq_length) / tensor;
     case KernelRole::kHeads:
       return tokens * static_cast<double>((job.num_attention_heads + 2 * job.num_query_groups) * job.kv_channels) /
              tensor;
@@ -89,27 +92,53 @@ class Retimer {
   Retimer(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options)
       : recovery_(recovery), base_(recovery.job), target_(target), network_(network), options_(options) {}
 
+  const std::vector<int64_t>& behind() const { return behind_ns_; }
+
   std::vector<int64_t> run(size_t r) {
     const RankProgram& rank = recovery_.program.ranks[r];
     const std::vector<RoleOf>& roles = recovery_.roles[r];
     gpu_ = recovery_.kernels[r];
     std::vector<int64_t> durations;
     durations.reserve(rank.tasks.size());
+    behind_ns_.assign(rank.tasks.size(), 0);
     stage_ratio_ = stage_size_ratio(r);
-    for (const BlockTask& task : rank.tasks) durations.push_back(changed(r, rank, roles, task));
+    for (const BlockTask& task : rank.tasks) durations.push_back(changed(rank, roles, task));
+    const std::vector<BesideTransfer> beside = beside_transfers(rank, recovery_.transfers[r], durations);
+    for (size_t i = 0; i < rank.tasks.size(); ++i) {
+      const uint32_t index = transfer_of(r, rank.tasks[i]);
+      if (index == kNoIndex) continue;
+      const auto [moving_ns, waiting_ns] = changed_transfer(r, recovery_.transfers[r].transfers[index], beside[index]);
+      const bool apart = recovery_.transfers[r].transfers[index].scope == CommScope::kData &&
+                         beside[index].when_ready && follows_kernel(rank, i);
+      durations[i] = static_cast<int64_t>(moving_ns + (apart ? 0 : waiting_ns));
+      if (apart) behind_ns_[i] = static_cast<int64_t>(waiting_ns);
+    }
     return durations;
   }
 
  private:
-  int64_t changed(size_t r, const RankProgram& rank, const std::vector<RoleOf>& roles, const BlockTask& task) const {
+  int64_t changed(const RankProgram& rank, const std::vector<RoleOf>& roles, const BlockTask& task) const {
     if (task.event == kNoIndex || !is_gpu_task(task.kind) || task.kind == TaskKind::kArrive) return task.duration_ns;
-    if (task.kind == TaskKind::kTransfer) {
-      const uint32_t index = recovery_.transfers[r].of_row[task.event];
-      return index == kNoIndex ? task.duration_ns : changed_transfer(r, recovery_.transfers[r].transfers[index]);
-    }
+    if (task.kind == TaskKind::kTransfer) return task.duration_ns;  // once those beside it are known
     const uint32_t launch = rank.recovered.list.launch_of_row[task.event];
     if (launch == kNoIndex) return task.duration_ns;
     return scaled(task.duration_ns, roles[launch]);
+  }
+
+  /// Index of what a task transfers; kNoIndex: nothing that is known.
+  uint32_t transfer_of(size_t r, const BlockTask& task) const {
+    return task.kind == TaskKind::kTransfer && task.event != kNoIndex ? recovery_.transfers[r].of_row[task.event]
+                                                                      : kNoIndex;
+  }
+
+  /// Whether the arrival of transfer task `i` waits for another stream.
+  static bool follows_kernel(const RankProgram& rank, size_t i) {
+    const auto block = std::partition_point(rank.blocks.begin(), rank.blocks.end(),
+                                            [&](const Block& each) { return each.task_end <= i; });
+    const BlockTask* arrival = arrival_of_transfer(rank, *block, rank.tasks[i]);
+    if (arrival == nullptr) return false;
+    return std::any_of(rank.edges.begin() + arrival->edge_begin, rank.edges.begin() + arrival->edge_end,
+                       [](const BlockEdge& edge) { return edge.kind == EdgeKind::kInterStream; });
   }
 
   int64_t scaled(int64_t duration_ns, RoleOf role) const {
@@ -129,10 +158,14 @@ class Retimer {
         return static_cast<int64_t>(std::max(0.5 * ns, ns + accumulated_ns));
       }
       case KernelRole::kOtherGemm:
-        return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_work(target_) /
-                                    layer_gemm_work(base_));
+        return static_cast<int64_t>(static_cast<double>(duration_ns) * layer_gemm_flops(target_) *
+                                    time_per_flop(target_, gpu_) /
+                                    (layer_gemm_flops(base_) * time_per_flop(base_, gpu_)));
       case KernelRole::kAttention:
-        return above_floor(duration_ns, attention_work(target_, gpu_.sm_count) / attention_work(base_, gpu_.sm_count));
+        return above_floor(duration_ns, fused_attention_us(target_) / fused_attention_us(base_));
+      case KernelRole::kAttentionProduct:
+        return static_cast<int64_t>(static_cast<double>(duration_ns) * attention_products_us(target_, gpu_) /
+                                    attention_products_us(base_, gpu_));
       case KernelRole::kOptimizer:
         return above_floor(duration_ns, stage_ratio_ * memory_size(target_, role.role) / memory_size(base_, role.role));
       default:
@@ -147,6 +180,10 @@ class Retimer {
     const double bytes = 2 * static_cast<double>(weights.m) * static_cast<double>(weights.n) *
                          (gradient_bytes(target_) - gradient_bytes(base_));
     return bytes / gpu_.memory_gb_per_s;  // GB/s are bytes per nanosecond
+  }
+
+  double fused_attention_us(const Job& job) const {
+    return attention_us(attention_shape(job), gpu_) - gpu_.kernel_floor_us;
   }
 
   /// Every kernel takes at least what the shortest takes; only what is above grows with its work.
@@ -204,35 +241,45 @@ class Retimer {
            bytes_per_parameter(base_, transfer);
   }
 
-  int64_t changed_transfer(size_t r, const Transfer& transfer) const {
+  struct MovingAndWaiting {
+    double moving_ns = 0, waiting_ns = 0;
+  };
+
+  MovingAndWaiting changed_transfer(size_t r, const Transfer& transfer, const BesideTransfer& beside) const {
     const int64_t stage = recovery_.places[r].stage;
     const GroupSpan before = span_of(base_, transfer.scope, stage, stage);
     const GroupSpan after = span_of(target_, transfer.scope, stage, stage);
     const double old_bytes =
         transfer.bytes > 0 ? static_cast<double>(transfer.bytes) : expected_bytes(base_, transfer.scope, transfer.kind);
     const double new_bytes = old_bytes * bytes_ratio(r, transfer);
-    if (transfer.added) return static_cast<int64_t>(1e3 * transfer_us(network_, transfer.kind, new_bytes, after));
+    if (transfer.added) return {1e3 * transfer_us(network_, transfer.kind, new_bytes, after), 0};
     double transfer_ratio = 1;
     if (!(before == after) || new_bytes != old_bytes) {
       const double old_us = transfer_us(network_, transfer.kind, old_bytes, before);
       if (old_us > 0) transfer_ratio = transfer_us(network_, transfer.kind, new_bytes, after) / old_us;
     }
-    const double spread = options_.variability ? growth(before.members, after.members) : 1;
+    const double spread = options_.variability ? growth_of_waits(before.members, after.members) : 1;
     const double period = transfer.scope == CommScope::kData ? options_.sync_period_ratio : layer_time_ratio();
     const auto steady = static_cast<double>(std::min(transfer.steady_wait_ns, transfer.wait_ns));
     const double varying = static_cast<double>(transfer.wait_ns) - steady;
     const double wait = spread * (varying * period + steady * std::min(1.0, period));
-    return static_cast<int64_t>(static_cast<double>(transfer.transfer_ns) * transfer_ratio + wait);
+    const double moving = static_cast<double>(transfer.transfer_ns) * transfer_ratio;
+    return {moving, wait_beside(wait, moving, transfer, beside)};
   }
 
-  double growth(int64_t before, int64_t after) const {
-    auto [found, fresh] = growth_.try_emplace({before, after}, 1.0);
-    if (fresh) found->second = growth_of_waits(before, after);
-    return found->second;
+  /// A rank that is faster than the others of its group gets ahead of them as long as its kernels have something else
+  /// to do than to wait for the collective: it leads, and waits, by what they take longer than the transfer. That part
+  /// of its waiting holds nobody up, and has no more room in the changed job than is left there.
+  static double wait_beside(double wait_ns, double moving_ns, const Transfer& transfer, const BesideTransfer& beside) {
+    if (transfer.scope != CommScope::kTensor || transfer.wait_ns <= 0) return wait_ns;
+    const auto waited_ns = static_cast<double>(transfer.wait_ns);
+    const double room_ns = std::max(0.0, beside.traced_ns - static_cast<double>(transfer.transfer_ns));
+    const double hidden = std::min(1.0, room_ns / waited_ns);
+    return (1 - hidden) * wait_ns + std::min(hidden * wait_ns, std::max(0.0, beside.changed_ns - moving_ns));
   }
 
   /// Tensor-parallel ranks wait for each other in every layer, longer where there is more to compute between.
-  double layer_time_ratio() const { return layer_work_ratio(base_, target_); }
+  double layer_time_ratio() const { return layer_work_ratio(base_, target_, gpu_); }
 
   const Recovery& recovery_;
   const Job& base_;
@@ -241,35 +288,30 @@ class Retimer {
   const RetimeOptions& options_;
   Gpu gpu_;
   double stage_ratio_ = 1;
-  mutable std::map<std::pair<int64_t, int64_t>, double> growth_;
+  std::vector<int64_t> behind_ns_;
 };
 
 }  // namespace
 
-double expected_maximum(int64_t n) {
-  if (n <= 1) return 0;
-  // Blom's approximation of the largest normal order statistic, by inverting the normal distribution with bisection.
-  const double p = (static_cast<double>(n) - 0.375) / (static_cast<double>(n) + 0.25);
-  double low = 0, high = 10;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
-  }
-  return low;
+double layer_work_ratio(const Job& base, const Job& target, const Gpu& gpu) {
+  const auto work = [&gpu](const Job& job) {
+    return (layer_gemm_flops(job) + attention_flops(attention_shape(job))) * time_per_flop(job, gpu);
+  };
+  return work(target) / work(base);
 }
-
-double layer_work_ratio(const Job& base, const Job& target) { return layer_flops(target) / layer_flops(base); }
 
 double growth_of_waits(int64_t before, int64_t after) {
-  return expected_maximum(before) > 0 ? expected_maximum(after) / expected_maximum(before) : 1;
+  return before > 1 ? expected_maximum(after) / expected_maximum(before) : 1;
 }
 
-TaskDurations retime(const Recovery& recovery, const Job& target, const Network& network,
-                     const RetimeOptions& options) {
-  TaskDurations durations;
-  for (size_t r = 0; r < recovery.program.ranks.size(); ++r)
-    durations.push_back(Retimer(recovery, target, network, options).run(r));
-  return durations;
+Retimed retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options) {
+  Retimed out;
+  for (size_t r = 0; r < recovery.program.ranks.size(); ++r) {
+    Retimer retimer(recovery, target, network, options);
+    out.durations.push_back(retimer.run(r));
+    out.behind_ns.push_back(retimer.behind());
+  }
+  return out;
 }
 
 }  // namespace lumos

@@ -15,13 +15,17 @@ struct RetimeOptions {
   bool variability = true;
 };
 
-TaskDurations retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options);
+struct Retimed {
+  TaskDurations durations;
+  /// Of collectives among replicas that begin when kernels have ended: how much later the last replica is ready, which
+  /// is not in their durations. Parallel to `durations`; 0 of all else.
+  TaskDurations behind_ns;
+};
 
-/// E[max of n] - mean, in standard deviations, of n independent normal variables (n <= 1: 0).
-double expected_maximum(int64_t n);
+Retimed retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options);
 
-/// FLOPs of a layer of one micro-batch, in `target` over those in `base`.
-double layer_work_ratio(const Job& base, const Job& target);
+/// FLOPs of a layer of one micro-batch, each as long as `gpu` takes for it, in `target` over those in `base`.
+double layer_work_ratio(const Job& base, const Job& target, const Gpu& gpu);
 
 /// By how much longer the mean of `after` members waits for the slowest than that of `before` members; 1 where there
 /// was nobody to wait for.

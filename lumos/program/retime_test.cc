@@ -10,14 +10,12 @@
 namespace lumos {
 namespace {
 
-TEST(Retime, TheSlowestOfManyIsFartherFromTheMean) {
-  // Expected largest of n normal variables (Harter 1961): 0.564, 1.029, 1.424, 1.766, 2.070.
-  EXPECT_EQ(expected_maximum(1), 0);
-  EXPECT_NEAR(expected_maximum(2), 0.564, 0.03);
-  EXPECT_NEAR(expected_maximum(4), 1.029, 0.03);
-  EXPECT_NEAR(expected_maximum(8), 1.424, 0.03);
-  EXPECT_NEAR(expected_maximum(16), 1.766, 0.03);
-  EXPECT_NEAR(expected_maximum(32), 2.070, 0.03);
+TEST(Retime, WaitsGrowAsTheSlowestOfManyIsFartherFromTheMean) {
+  EXPECT_NEAR(growth_of_waits(2, 4), 1.02938 / 0.56419, 1e-4);
+  EXPECT_NEAR(growth_of_waits(8, 2), 0.56419 / 1.42360, 1e-4);
+  EXPECT_EQ(growth_of_waits(8, 8), 1);
+  EXPECT_EQ(growth_of_waits(1, 8), 1);
+  EXPECT_EQ(growth_of_waits(8, 1), 0);
 }
 
 TEST(Network, CrossingNodesCostsUnlessTheMembersOwnEnoughCards) {

@@ -194,16 +194,16 @@ void edit_recompute(SwitchedRank& rank, const Block& block, const Block* forward
   const bool keeps_attention = before == Recompute::kFull && after == Recompute::kSelective;
   for (uint32_t i = block.launch_begin; i < block.launch_end; ++i) {
     if (rank.rank.recovered.labels[i].phase != Phase::kRecompute) continue;
-    if (keeps_attention && rank.roles[i].role == KernelRole::kAttention) continue;
+    if (keeps_attention && is_attention_core(rank.roles[i].role)) continue;
     editor.remove(i);
   }
   if (before != Recompute::kNone || after != Recompute::kSelective || !forward) return;
   // The core of attention runs again before its gradient.
   std::vector<uint32_t> core;
   for (uint32_t i = forward->launch_begin; i < forward->launch_end; ++i)
-    if (rank.roles[i].role == KernelRole::kAttention) core.push_back(i);
+    if (is_attention_core(rank.roles[i].role)) core.push_back(i);
   for (uint32_t i = block.launch_begin; i < block.launch_end; ++i) {
-    if (rank.roles[i].role != KernelRole::kAttention) continue;
+    if (!is_attention_core(rank.roles[i].role)) continue;
     editor.insert_copies(*forward, core, i, rank.added.kernel_style());
     return;
   }

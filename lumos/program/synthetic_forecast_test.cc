@@ -59,6 +59,42 @@ TEST(SyntheticForecast, TheTypeOfGradientsCountsInTheProductsThatAddThem) {
   }
 }
 
+/// Products of 32-bit numbers run at a peak of their own, those of attention as well, fused or not.
+TEST(SyntheticForecast, TheTypeOfNumbersCountsInAttentionAsInOtherProducts) {
+  const Cluster cluster = test_cluster();
+  for (const char* fused : {"true", "false"}) {
+    for (const char* before : {"fp32", "bf16"}) {
+      const Settings change = {{"params_dtype", *before == 'f' ? "bf16" : "fp32"}};
+      const Job job = large_job({{"seq_length", "4096"}, {"use_flash_attn", fused}, {"params_dtype", before}});
+      if (*fused == 't' && *before == 'b') continue;  // refused
+      const Recovery recovery = recover_synthetic(job, cluster);
+      const Job target = change_job(recovery.job, change).value();
+      EXPECT_NEAR(predicted_ms(recovery, change) / synthetic_step_ms(target, cluster), 1, 0.1)
+          << fused << " " << before;
+    }
+  }
+}
+
+/// One sequence of one head is 64 blocks of attention, so that a second one fills what the first had left.
+TEST(SyntheticForecast, FewHeadsOfAGpuLeaveMultiprocessorsWithoutWork) {
+  const Cluster cluster = test_cluster();
+  const auto of = [](const char* sequences) {
+    return large_job({{"num_attention_heads", "8"},
+                      {"kv_channels", "256"},
+                      {"seq_length", "8192"},
+                      {"num_layers", "4"},
+                      {"tensor_model_parallel_size", "8"},
+                      {"micro_batch_size", sequences}});
+  };
+  for (const char* before : {"1", "2", "4"}) {
+    const Recovery recovery = recover_synthetic(of(before), cluster);
+    for (const char* after : {"1", "2", "4"}) {
+      const double made_ms = synthetic_step_ms(of(after), cluster);
+      EXPECT_NEAR(predicted_ms(recovery, {{"micro_batch_size", after}}) / made_ms, 1, 0.05) << before << " " << after;
+    }
+  }
+}
+
 /// Gradients and parameters that move at once at the end of a step, or in buckets beside the passes: with more layers,
 /// with wider ones, and with a larger vocabulary alone.
 TEST(SyntheticForecast, WhatReplicasExchangeGrowsWithTheParameters) {

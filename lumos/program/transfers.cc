@@ -223,6 +223,19 @@ Meeting meeting_of(const Job& job, int32_t rank, const Transfer& transfer, int16
   return {transfer.scope, place.tensor, place.data, place.stage, step, stream, ordinal};
 }
 
+int64_t members_of(CommScope scope, const Job& job) {
+  switch (scope) {
+    case CommScope::kTensor:
+      return job.tensor_model_parallel_size;
+    case CommScope::kData:
+      return job.data_parallel_size;
+    case CommScope::kModel:
+      return job.pipeline_model_parallel_size;  // at least
+    default:
+      return 2;
+  }
+}
+
 void split_durations(const Program& program, const Job& job, std::vector<RankTransfers>& all) {
   std::map<Meeting, std::vector<std::pair<size_t, uint32_t>>> meetings;
   using Equal = std::tuple<CommScope, CommKind, int64_t, bool>;
@@ -247,18 +260,36 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
       meetings[meeting_of(job, rank.rank, transfer, step, static_cast<size_t>(at), ordinal)].emplace_back(r, i);
     }
   }
-  for (auto& [key, durations] : equal) std::sort(durations.begin(), durations.end());
-  uint32_t meeting = 0;
-  for (auto& [key, members] : meetings) {
-    if (members.size() < 2) continue;
-    ++meeting;
+  std::erase_if(meetings, [](const auto& meeting) { return meeting.second.size() < 2; });
+  const auto shortest_of = [&](const std::vector<std::pair<size_t, uint32_t>>& members) {
     int64_t shortest = INT64_MAX;
     for (auto [r, i] : members) shortest = std::min(shortest, all[r].transfers[i].transfer_ns);
+    return shortest;
+  };
+  // Where some members were not traced, all that were may have waited for one of those.
+  std::map<Equal, std::vector<int64_t>> partial;
+  for (auto& [key, members] : meetings) {
+    const Transfer& first = all[members[0].first].transfers[members[0].second];
+    if (std::ssize(members) < members_of(first.scope, job)) partial[equal_to(first)].push_back(shortest_of(members));
+  }
+  for (auto* lists : {&equal, &partial})
+    for (auto& [key, durations] : *lists) std::sort(durations.begin(), durations.end());
+  const auto low = [](const std::vector<int64_t>& sorted) {
+    return sorted[static_cast<size_t>(kAloneQuantile * static_cast<double>(sorted.size() - 1))];
+  };
+  uint32_t meeting = 0;
+  for (auto& [key, members] : meetings) {
+    ++meeting;
+    const Transfer& first = all[members[0].first].transfers[members[0].second];
+    const bool complete = std::ssize(members) >= members_of(first.scope, job);
+    int64_t shortest = shortest_of(members);
+    if (!complete) shortest = std::min(shortest, low(partial[equal_to(first)]));
     for (auto [r, i] : members) {
       Transfer& transfer = all[r].transfers[i];
       transfer.wait_ns = transfer.transfer_ns - shortest;
       transfer.transfer_ns = shortest;
       transfer.matched = true;
+      transfer.complete = complete;
       transfer.meeting = meeting;
     }
   }
@@ -266,9 +297,7 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
     for (uint32_t i = 0; i < all[r].transfers.size(); ++i) {
       Transfer& transfer = all[r].transfers[i];
       if (transfer.matched) continue;
-      const auto& durations = equal[equal_to(transfer)];
-      const int64_t low = durations[static_cast<size_t>(kAloneQuantile * static_cast<double>(durations.size() - 1))];
-      transfer.wait_ns = std::max<int64_t>(0, transfer.transfer_ns - low);
+      transfer.wait_ns = std::max<int64_t>(0, transfer.transfer_ns - low(equal[equal_to(transfer)]));
       transfer.transfer_ns -= transfer.wait_ns;
     }
   }

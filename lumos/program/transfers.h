@@ -28,7 +28,8 @@ struct Transfer {
   uint32_t row = 0;
   CommScope scope = CommScope::kTensor;
   CommKind kind = CommKind::kAllReduce;
-  bool matched = false;         ///< several members were traced: the split into waiting and transfer is measured
+  bool matched = false;         ///< several members were traced
+  bool complete = false;        ///< all were: the split into waiting and transfer is measured
   uint32_t meeting = kNoIndex;  ///< of a matched one: the same number for all of its members
   bool sends = false;           ///< of point-to-point kernels, where the trace tells
   bool receives = false;
