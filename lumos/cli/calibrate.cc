@@ -60,6 +60,18 @@ Result<Calibration> fit_runs(const CalibrateArguments& arguments, const SplitSet
   return calibrate_runs(cluster, runs, constants, arguments.leave_out);
 }
 
+/// A small error on few rows is no sign of a good fit.
+void note_few_rows(const std::vector<NamedCalibration>& fits, Console& console) {
+  for (const NamedCalibration& fit : fits) {
+    const size_t rows = fit.calibration.in_sample.rows, constants = fit.calibration.constants.size();
+    if (rows >= constants) continue;
+    console.note(
+        fmt::format("warning: {} {} of --{} cannot tell {} constants: what they leave open stays near what it was, and "
+                    "the error in sample says little; measure more, or name fewer with --constants",
+                    rows, rows == 1 ? "row" : "rows", fit.name, constants));
+  }
+}
+
 Status run(const CalibrateArguments& arguments, Console& console) {
   if (arguments.runs.empty() && arguments.collectives.empty()) {
     return fail(ErrorKind::kUsage, "calibrate needs --runs FILE.csv or --collectives FILE.csv");
@@ -75,6 +87,7 @@ Status run(const CalibrateArguments& arguments, Console& console) {
     fits.push_back({"runs", TRY(fit_runs(arguments, settings, cluster, console))});
     cluster = fits.back().calibration.cluster;
   }
+  note_few_rows(fits, console);
   if (!arguments.out.empty())
     TRY_STATUS(write_file(arguments.out, cluster_to_toml(cluster, calibration_heading(fits))));
   console.print(arguments.json ? calibration_json(fits) + "\n" : fold_lines(calibration_text(fits)));

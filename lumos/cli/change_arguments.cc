@@ -11,7 +11,14 @@ void add_change_options(Command& command, ChangeArguments& arguments) {
       {"--scale", "SELECTOR=FACTOR", "Multiply the time of what matches", &arguments.scales},
       {"--scale-batch", "K", "K times the samples in each step: every kernel that works on the batch timed again",
        &arguments.scale_batch},
-      {"--batch-size", "N", "The traced batch, where the shapes do not tell", &arguments.batch_size},
+      {"--batch-size",
+       "N",
+       "The traced batch, where the shapes do not tell",
+       &arguments.batch_size,
+       false,
+       {},
+       Completion::kNothing,
+       1},
       {"--cluster",
        "FILE|NAME",
        "Another GPU or network, by file or name (dgx-h100): every kernel by the ratio of its model's times on both",
@@ -43,7 +50,14 @@ void add_change_options(Command& command, ChangeArguments& arguments) {
        false,
        {},
        Completion::kFile},
-      {"--gpus-per-node", "N", "Where the traces do not tell", &arguments.gpus_per_node},
+      {"--gpus-per-node",
+       "N",
+       "Where the traces do not tell",
+       &arguments.gpus_per_node,
+       false,
+       {},
+       Completion::kNothing,
+       1},
       {"--changes", "FILE", "Changes from a TOML or JSON file", &arguments.file, false, {}, Completion::kFile},
   };
   command.options.insert(command.options.begin(), options.begin(), options.end());
@@ -52,6 +66,7 @@ void add_change_options(Command& command, ChangeArguments& arguments) {
 Result<ChangeList> change_list(const ChangeArguments& arguments) {
   ChangeList list;
   if (!arguments.file.empty()) TRY_STATUS(read_changes(arguments.file, list));
+  // Python says 0 where it says nothing.
   if (arguments.gpus_per_node < 0) return fail(ErrorKind::kUsage, "--gpus-per-node must be 1 or more");
   if (arguments.batch_size < 0) return fail(ErrorKind::kUsage, "--batch-size must be 1 or more");
   if (arguments.batch_size > 0) list.batch_size = arguments.batch_size;

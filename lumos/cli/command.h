@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -38,6 +39,7 @@ struct Option {
   bool required = false;
   std::vector<std::string> choices = {};
   Completion completion = Completion::kNothing;
+  std::optional<int64_t> least = {};  ///< of a number, when it is given
 
   bool is_positional() const { return !name.starts_with('-'); }
   bool is_switch() const { return std::holds_alternative<bool*>(target); }

@@ -74,8 +74,8 @@ Command critical_path_command() {
   command.example = "lumos critical-path traces/ --rank 3 --step 5 --overlay path.json.gz";
   command.schema = {"lumos.critical_path.v1", kCriticalPathSchema};
   command.options = {
-      {"--rank", "N", "The rank whose step is looked at", &arguments->rank},
-      {"--step", "N", "The step, by the number in its name", &arguments->step},
+      {"--rank", "N", "The rank whose step is looked at", &arguments->rank, false, {}, Completion::kNothing, 0},
+      {"--step", "N", "The step, by the number in its name", &arguments->step, false, {}, Completion::kNothing, 0},
       {"--measured", "", "Walk through the recorded run instead of the replayed one", &arguments->measured},
       {"--overlay",
        "FILE.json.gz",

@@ -87,6 +87,26 @@ TEST_F(EmptyInput, WhereNothingRanCommandsDescribeButDoNotAnswerAboutAStep) {
   }
 }
 
+// A trace of JAX, of a browser, or with times in another unit reads as empty, which is not its fault.
+TEST_F(EmptyInput, ATraceWhoseEventsAreNotUsedSaysWhy) {
+  std::string foreign = "[", late = R"({"traceEvents": [)";
+  for (int i = 0; i < 40; ++i) {
+    foreign += fmt::format(R"({{"ph":"X","pid":1,"tid":2,"ts":{},"dur":5,"name":"fusion.{}"}},)", i * 10, i);
+    late += fmt::format(R"({{"ph":"X","cat":"kernel","pid":1,"tid":2,"ts":{},"dur":5,"name":"k"}},)",
+                        1765432109876543210 + i);
+  }
+  const std::string label = R"({"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"python"}})";
+  write("foreign.json", foreign + label + "]");
+  write("late.json", late + label + "]}");
+  for (const auto& words : asking(path("foreign.json"))) {
+    EXPECT_NE(run_command(words).notes.find("none of its 41 events is of a category"), std::string::npos) << words[0];
+  }
+  for (const auto& words : asking(path("late.json"))) {
+    EXPECT_NE(run_command(words).notes.find("40 events were skipped: start time over 73 years"), std::string::npos)
+        << words[0] << run_command(words).notes;
+  }
+}
+
 TEST_F(EmptyInput, CpuOperatorsAloneAreAStepForEveryCommand) {
   auto all = asking(path("cpu.json"));
   const auto more = describing(path("cpu.json"));
@@ -107,6 +127,24 @@ TEST_F(EmptyInput, ARankWithoutAnythingIsToldAndTheOthersAnswer) {
   const CommandRun run = run_command({"replay", path("job")});
   EXPECT_EQ(run.exit, 0) << run.error;
   EXPECT_NE(run.notes.find("rank1.json: nothing ran in this trace"), std::string::npos) << run.notes;
+}
+
+TEST_F(EmptyInput, ARankThatCannotBeReadIsAWarningOrStrictlyAnError) {
+  std::filesystem::remove_all(path("job"));
+  std::filesystem::create_directories(path("job"));
+  std::filesystem::copy_file(path("demo.json"), path("job/rank0.json"));
+  std::filesystem::create_symlink(path("absent.json"), path("job/rank1.json"));
+  auto all = describing(path("job"));
+  for (auto& words : asking(path("job"))) all.push_back(std::move(words));
+  for (std::vector<std::string> words : all) {
+    const CommandRun run = run_command(words);
+    EXPECT_EQ(run.exit, 0) << words[0] << ": " << run.error;
+    EXPECT_NE(run.notes.find("warning: left out: " + path("job/rank1.json")), std::string::npos) << run.notes;
+    words.push_back("--strict");
+    const CommandRun strict = run_command(words);
+    EXPECT_EQ(strict.exit, 3) << words[0];
+    EXPECT_NE(strict.error.find(path("job/rank1.json")), std::string::npos) << strict.error;
+  }
 }
 
 TEST_F(EmptyInput, ATraceThatIsCutShortSaysSoOnceForEveryCommand) {

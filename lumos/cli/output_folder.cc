@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "lumos/base/file.h"
+#include "lumos/cli/input_files.h"
 #include "lumos/trace/reader.h"
 
 namespace lumos {
@@ -47,9 +48,7 @@ Status check_output_file(const std::string& path) {
 
 Status check_output_files(const Command& command) {
   for (const Option& option : command.options) {
-    const bool writes = option.name == "--out" || option.name == "--overlay";
-    const auto* path = std::get_if<std::string*>(&option.target);
-    if (writes && path != nullptr && option.value_name.starts_with("FILE")) TRY_STATUS(check_output_file(**path));
+    if (names_output(option)) TRY_STATUS(check_output_file(*std::get<std::string*>(option.target)));
   }
   return {};
 }

@@ -6,6 +6,7 @@
 
 #include "lumos/base/suggest.h"
 #include "lumos/cli/help.h"
+#include "lumos/cli/input_files.h"
 #include "lumos/cli/output_folder.h"
 
 namespace lumos {
@@ -62,6 +63,29 @@ tl::unexpected<Error> not_a_number(const Command& command, std::string_view text
     if (option.name == name && option.is_switch()) kind = "no value";
   }
   return fail(ErrorKind::kUsage, "{}: {} takes {}, not '{}'", command.name, name, kind, value);
+}
+
+/// Values that are numbers and yet none that the option can take.
+Status reject_too_small(const Command& command, CLI::App& app) {
+  for (const Option& option : command.options) {
+    const auto* number = std::get_if<int64_t*>(&option.target);
+    if (number == nullptr || !option.least || app.count(option.name) == 0 || **number >= *option.least) continue;
+    return fail(ErrorKind::kUsage, "{}: {} must be {} or more, not {}", command.name, option.name, *option.least,
+                **number);
+  }
+  return {};
+}
+
+/// The error of an option with no value, or with more than it takes.
+tl::unexpected<Error> wrong_count(const Command& command, const std::vector<std::string>& words,
+                                  std::string_view name) {
+  const auto times = std::count_if(words.begin(), words.end(), [&](const std::string& word) {
+    return word == name || (word.starts_with(name) && word.substr(name.size()).starts_with("="));
+  });
+  if (times > 1) {
+    return fail(ErrorKind::kUsage, "{}: {} is given {} times; it takes one value", command.name, name, times);
+  }
+  return fail(ErrorKind::kUsage, "{}: {} needs a value; see 'lumos {} --help'", command.name, name, command.name);
 }
 
 /// The list option that the word before `word` is a value of, for those who write several values after one name; null
@@ -135,8 +159,7 @@ Result<Invocation> parse_command_line(const std::vector<Command>& commands, cons
     return fail(ErrorKind::kUsage, "{}: {}; see 'lumos {} --help'", command.name, error.what(), command.name);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string_view text = error.what();
-    return fail(ErrorKind::kUsage, "{}: {} needs a value; see 'lumos {} --help'", command.name,
-                text.substr(0, text.find(':')), command.name);
+    return wrong_count(command, words, text.substr(0, text.find(':')));
   } catch (const CLI::ConversionError& error) {
     return not_a_number(command, error.what());
   } catch (const CLI::Error& error) {
@@ -147,7 +170,9 @@ Result<Invocation> parse_command_line(const std::vector<Command>& commands, cons
     if (option.is_positional() && option.is_list())
       TRY_STATUS(reject_strays(command, words, *std::get<std::vector<std::string>*>(option.target)));
   }
+  TRY_STATUS(reject_too_small(command, app));
   TRY_STATUS(check_output_files(command));
+  TRY_STATUS(check_inputs_stay(command));
   return Invocation{&command, ""};
 }
 

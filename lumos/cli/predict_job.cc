@@ -100,6 +100,7 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   JobFile base = TRY(read_traced_job(change.job_file, set.tables, static_cast<int>(read.threads)));
   const Job target = TRY(change_job(base.job, settings));
   for (std::string& warning : idle_settings(base.job, target, settings)) base.warnings.push_back(std::move(warning));
+  for (std::string& warning : kept_sizes(base.job, target, settings)) base.warnings.push_back(std::move(warning));
   const int threads = static_cast<int>(read.threads);
   if (std::none_of(set.tables.begin(), set.tables.end(), has_gpu_work)) {
     PredictResult result =

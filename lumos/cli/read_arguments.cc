@@ -27,7 +27,8 @@ Result<ReadOptions> read_options(const ReadArguments& arguments, const Console& 
 /// What could not be read, and what a user must know of what could.
 void note_faults(const std::vector<TraceSet::Failure>& failures, const std::vector<const EventTable*>& tables,
                  Console& console) {
-  for (const TraceSet::Failure& failure : failures) console.note(failure.error.message);
+  for (const TraceSet::Failure& failure : failures)
+    console.note(fmt::format("warning: left out: {}", failure.error.message));
   for (const std::string& warning : trace_warnings(tables)) console.note("warning: " + warning);
 }
 

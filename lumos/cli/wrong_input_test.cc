@@ -54,6 +54,38 @@ TEST_F(WrongInput, ValuesThatAreNoNumbersNameTheOptionAndTheValue) {
   }
 }
 
+TEST_F(WrongInput, NumbersBelowTheLeastAreNotTakenForNone) {
+  size_t tried = 0;
+  for (const Command& command : make_commands()) {
+    for (const Option& option : command.options) {
+      if (!option.least) continue;
+      std::vector<std::string> words{command.name};
+      for (const Option& needed : command.options) {
+        if (!needed.required) continue;
+        if (!needed.is_positional()) words.push_back(needed.name);
+        words.push_back(path("absent.json"));
+      }
+      for (const int64_t below : {*option.least - 1, *option.least - 100}) {
+        auto all = words;
+        all.insert(all.end(), {option.name, std::to_string(below)});
+        expect(all, kWrongUsage, {option.name, "must be", "not " + std::to_string(below)});
+        ++tried;
+      }
+    }
+  }
+  EXPECT_GE(tried, 12u);
+}
+
+TEST_F(WrongInput, AnOptionOfOneValueGivenTwiceIsTold) {
+  for (const Command& command : make_commands()) {
+    for (const Option& option : command.options) {
+      if (option.is_positional() || option.is_switch() || option.is_list() || !option.choices.empty()) continue;
+      expect({command.name, option.name, "1", option.name + "=1"}, kWrongUsage,
+             {command.name, option.name + " is given 2 times"});
+    }
+  }
+}
+
 TEST_F(WrongInput, FactorsOutOfRangeAreRefusedAloneAndTogether) {
   for (const char* factor : {"1e15", "nan", "inf", "-1", "1e5", "0x10", ""}) {
     for (const char* option :
@@ -137,6 +169,23 @@ TEST_F(WrongInput, TablesOfMeasurementsNameLineAndColumn) {
          {"missing.csv:1", "step_ms"});
   expect({"calibrate", "--cluster", cluster, "--collectives", missing}, kWrongUsage, {"missing.csv:1", "size_bytes"});
   expect({"predict", demo_, "--kernel-times", missing}, kWrongUsage, {"missing.csv:1", "num_gpus"});
+}
+
+TEST_F(WrongInput, AFitOfMoreConstantsThanRowsIsTold) {
+  const std::string cluster = config("clusters/dgx-h100.toml"), job = config("jobs/gpt3-15b.toml");
+  const std::string collective = "num_gpus,size_bytes,time_us\n8,268435456,1500\n";
+  const std::string runs = "num_gpus,global_batch_size,step_ms\n16,32,900\n32,64,950\n";
+  const auto notes = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"calibrate", "--cluster", cluster});
+    const CommandRun run = run_command(words);
+    EXPECT_EQ(run.exit, 0) << run.error;
+    return run.notes;
+  };
+  const std::string few = write("few.csv", collective), two = write("two.csv", runs);
+  EXPECT_NE(notes({"--collectives", few}).find("1 row of --collectives cannot tell 6 constants"), std::string::npos);
+  EXPECT_NE(notes({"--job", job, "--runs", two}).find("2 rows of --runs cannot tell"), std::string::npos);
+  const std::string one = "gpu.gemm_peak_fraction";
+  EXPECT_EQ(notes({"--job", job, "--runs", two, "--constants", one}).find("cannot tell"), std::string::npos);
 }
 
 TEST_F(WrongInput, SmallCollectivesAreCountedAndAloneAreNothingToFit) {

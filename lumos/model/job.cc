@@ -216,24 +216,21 @@ std::string listed(const std::vector<std::string_view>& names) {
   return text;
 }
 
+/// The sizes that nobody gave.
+Status derive_sizes(Job& job) {
+  if (job.follows.ffn_hidden_size) job.ffn_hidden_size = usual_ffn_hidden_size(job);
+  if (job.follows.kv_channels) job.kv_channels = TRY(usual_kv_channels(job));
+  return {};
+}
+
 /// What a new model takes when the file does not say: Megatron's defaults.
 Status fill_model(Job& job, const Given& given) {
   std::vector<std::string_view> missing;
   for (std::string_view name : {"num_layers", "hidden_size", "num_attention_heads", "seq_length", "vocab_size"})
     if (!given(name)) missing.push_back(name);
   if (!missing.empty()) return fail(ErrorKind::kUsage, "the job does not say {}", listed(missing));
-  if (job.num_attention_heads <= 0) return fail(ErrorKind::kUsage, "num_attention_heads must be at least 1");
-  if (!given("ffn_hidden_size")) {
-    // A gated FFN has three matrices instead of two; Megatron keeps the parameters and rounds to 64.
-    job.ffn_hidden_size = job.swiglu ? job.hidden_size * 8 / 3 / 64 * 64 : 4 * job.hidden_size;
-  }
-  if (!given("kv_channels")) {
-    if (job.hidden_size % job.num_attention_heads != 0) {
-      return fail(ErrorKind::kUsage, "hidden_size {} is not a multiple of num_attention_heads {}: set kv_channels",
-                  job.hidden_size, job.num_attention_heads);
-    }
-    job.kv_channels = job.hidden_size / job.num_attention_heads;
-  }
+  job.follows = {!given("ffn_hidden_size"), !given("kv_channels")};
+  TRY_STATUS(derive_sizes(job));
   if (!given("num_query_groups")) job.num_query_groups = job.num_attention_heads;
   if (!given("max_position_embeddings")) job.max_position_embeddings = job.seq_length;
   if (!given("grad_reduce_in_fp32")) job.grad_reduce_in_fp32 = job.params_dtype == ParamsType::kBf16;
@@ -335,6 +332,18 @@ Status check_sizes(const Job& job) {
 
 }  // namespace
 
+int64_t usual_ffn_hidden_size(const Job& job) {
+  // A gated FFN has three matrices instead of two; Megatron keeps the parameters and rounds to 64.
+  return job.swiglu ? job.hidden_size * 8 / 3 / 64 * 64 : 4 * job.hidden_size;
+}
+
+Result<int64_t> usual_kv_channels(const Job& job) {
+  if (job.num_attention_heads <= 0) return fail(ErrorKind::kUsage, "num_attention_heads must be at least 1");
+  if (job.hidden_size % job.num_attention_heads == 0) return job.hidden_size / job.num_attention_heads;
+  return fail(ErrorKind::kUsage, "hidden_size {} is not a multiple of num_attention_heads {}: set kv_channels",
+              job.hidden_size, job.num_attention_heads);
+}
+
 Result<Job> resolve_job(const std::vector<JobSetting>& settings, std::vector<std::string>* unknown) {
   Job job;
   std::vector<std::string> ignored;
@@ -353,6 +362,11 @@ Result<Job> change_job(const Job& job, const std::vector<JobSetting>& settings) 
   if (!given("max_position_embeddings")) {
     changed.max_position_embeddings = std::max(changed.max_position_embeddings, changed.seq_length);
   }
+  for (const auto& [name, value] : settings) {
+    if (name == "ffn_hidden_size") changed.follows.ffn_hidden_size = is_unset(value);
+    if (name == "kv_channels") changed.follows.kv_channels = is_unset(value);
+  }
+  TRY_STATUS(derive_sizes(changed));
   // Without grouping there are as many key heads as query heads, whatever their number.
   if (!given("num_query_groups") && job.num_query_groups == job.num_attention_heads) {
     changed.num_query_groups = changed.num_attention_heads;

@@ -22,6 +22,14 @@ enum class PositionEmbedding : uint8_t { kLearnedAbsolute, kRope, kNone };
 enum class ParamsType : uint8_t { kBf16, kFp16, kFp32 };
 enum class Optimizer : uint8_t { kAdam, kSgd };
 
+/// Which sizes of a model nobody gave: they follow hidden_size and num_attention_heads where these change. That says
+/// where a job comes from, not what it is: jobs are equal without regard to it.
+struct FollowingSizes {
+  bool ffn_hidden_size = false, kv_channels = false;
+
+  bool operator==(const FollowingSizes&) const { return true; }
+};
+
 /// All fields have their final values; sizes count elements, samples or layers. `ddp_bucket_size` counts parameters.
 struct Job {
   std::string model_name;
@@ -86,6 +94,8 @@ struct Job {
   RecomputeMethod recompute_method = RecomputeMethod::kUniform;
   int64_t recompute_num_layers = 1;
 
+  FollowingSizes follows;
+
   bool operator==(const Job&) const = default;
 };
 
@@ -105,11 +115,17 @@ using JobSetting = std::pair<std::string, std::string>;
 Result<Job> resolve_job(const std::vector<JobSetting>& settings, std::vector<std::string>* unknown = nullptr);
 
 /// `job` with all of `settings` changed at once. What follows from them is worked out anew: world_size from the split,
-/// global_batch_size from the micro-batches; a setting named here wins over what the job had. Unknown names are errors.
+/// global_batch_size from the micro-batches, sizes of the model that nobody gave; a setting named here wins over what
+/// the job had. Unknown names are errors.
 Result<Job> change_job(const Job& job, const std::vector<JobSetting>& settings);
 
 /// One setting of a job changed; see change_job.
 Result<Job> change_job(const Job& job, std::string_view name, std::string_view value);
+
+/// The width of the feed-forward part that Megatron takes where nobody says one.
+int64_t usual_ffn_hidden_size(const Job& job);
+/// The size of a head likewise. Errors (kUsage) where the heads do not share the hidden size.
+Result<int64_t> usual_kv_channels(const Job& job);
 
 /// The settings that give this job again, every field once, in the order of the struct.
 std::vector<JobSetting> job_settings(const Job& job);

@@ -75,6 +75,14 @@ std::string filled_warning(const std::vector<JobSetting>& settings, const std::v
   return filled.empty() ? "" : "not in the job file and taken from the traces: " + filled;
 }
 
+/// Sizes that come from the traces and are the usual ones follow as if nobody had said them.
+void follow_usual_sizes(const std::vector<JobSetting>& settings, Job& job) {
+  if (!names(settings, "ffn_hidden_size") && job.ffn_hidden_size == usual_ffn_hidden_size(job))
+    job.follows.ffn_hidden_size = true;
+  if (!names(settings, "kv_channels") && job.kv_channels == usual_kv_channels(job).value_or(0))
+    job.follows.kv_channels = true;
+}
+
 /// A field's text as TOML and JSON spell it: quoted unless it is a number or a truth value.
 bool is_text_field(const JobField& field) {
   return !std::holds_alternative<int64_t Job::*>(field.member) &&
@@ -138,9 +146,11 @@ Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetti
   auto job = resolve_job(completed(settings, fallbacks), &unknown);
   if (!job) return file.error(job.error().message);
   const std::string filled = filled_warning(settings, fallbacks, *job);
+  follow_usual_sizes(settings, *job);
   result.job = overrides.empty() ? *job : TRY(change_job(*job, overrides));
   result.warnings = unread_warnings(unknown);
   if (!filled.empty()) result.warnings.push_back(filled);
+  for (std::string& kept : kept_sizes(*job, result.job, overrides)) result.warnings.push_back(std::move(kept));
   return result;
 }
 
@@ -148,6 +158,22 @@ Result<JobFile> read_job_file(const std::string& path, const std::vector<JobSett
                               const std::vector<JobSetting>& fallbacks) {
   const Value value = TRY(read_value_file(path));
   return job_from_value(ValueView(value, path), overrides, fallbacks);
+}
+
+std::vector<std::string> kept_sizes(const Job& before, const Job& after, const std::vector<JobSetting>& settings) {
+  std::vector<std::string> kept;
+  const auto add = [&](std::string_view name, int64_t value, bool was_usual, int64_t usual, std::string_view from) {
+    if (names(settings, name) || !was_usual || value == usual) return;
+    kept.push_back(fmt::format("{0} stays {1}, as the job has it, though {2} changed; --set {0}=null lets it follow",
+                               name, value, from));
+  };
+  const int64_t heads_before = usual_kv_channels(before).value_or(0),
+                heads_after = usual_kv_channels(after).value_or(0);
+  add("ffn_hidden_size", after.ffn_hidden_size, before.ffn_hidden_size == usual_ffn_hidden_size(before),
+      usual_ffn_hidden_size(after), before.hidden_size != after.hidden_size ? "hidden_size" : "swiglu");
+  add("kv_channels", after.kv_channels, before.kv_channels == heads_before, heads_after,
+      before.hidden_size != after.hidden_size ? "hidden_size" : "num_attention_heads");
+  return kept;
 }
 
 std::string job_to_toml(const Job& job) {

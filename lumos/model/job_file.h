@@ -30,6 +30,10 @@ Result<JobFile> job_from_value(const ValueView& file, const std::vector<JobSetti
 Result<JobFile> read_job_file(const std::string& path, const std::vector<JobSetting>& overrides = {},
                               const std::vector<JobSetting>& fallbacks = {});
 
+/// One sentence for each size of the model that the job gives, that would follow from others had it not been given, and
+/// that stays as it was though `settings` changed those.
+std::vector<std::string> kept_sizes(const Job& before, const Job& after, const std::vector<JobSetting>& settings);
+
 /// The job as TOML text that reads back as the same job.
 std::string job_to_toml(const Job& job);
 

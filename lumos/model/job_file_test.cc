@@ -47,6 +47,36 @@ TEST(JobFile, NullIsUnsetAndUnknownKeysAreNamed) {
   EXPECT_NE(file->warnings[0].find("notes"), std::string::npos);
 }
 
+TEST(JobFile, SizesThatTheFileGivesStayAndThatIsTold) {
+  const auto read = [](const std::string& more, const std::vector<JobSetting>& overrides,
+                       const std::vector<JobSetting>& fallbacks = {}) {
+    const auto value = parse_toml(
+        "num_layers = 4\nhidden_size = 512\nnum_attention_heads = 8\nseq_length = 128\nvocab_size = 1000\n" + more,
+        "f");
+    return job_from_value(ValueView(*value, "f"), overrides, fallbacks).value();
+  };
+  const std::vector<JobSetting> wider = {{"hidden_size", "1024"}};
+  const JobFile stays = read("kv_channels = 64\nffn_hidden_size = 2048\n", wider);
+  EXPECT_EQ(stays.job.kv_channels, 64);
+  ASSERT_EQ(stays.warnings.size(), 2u);
+  EXPECT_NE(stays.warnings[0].find("ffn_hidden_size stays 2048"), std::string::npos) << stays.warnings[0];
+  EXPECT_NE(stays.warnings[1].find("kv_channels stays 64"), std::string::npos) << stays.warnings[1];
+
+  // Nothing to tell: they follow, are set as well, were unusual before, or nothing changed that they hang on.
+  const JobFile follows = read("", wider),
+                traced = read("", wider, {{"kv_channels", "64"}, {"ffn_hidden_size", "2048"}});
+  for (const JobFile& file : {follows, traced}) {
+    EXPECT_EQ(file.job.kv_channels, 128);
+    EXPECT_EQ(file.job.ffn_hidden_size, 4096);
+    EXPECT_TRUE(file.warnings.empty()) << file.warnings[0];
+  }
+  EXPECT_TRUE(read("kv_channels = 64\n", {{"hidden_size", "1024"}, {"kv_channels", "64"}}).warnings.empty());
+  EXPECT_TRUE(read("kv_channels = 32\nffn_hidden_size = 1000\n", wider).warnings.empty());
+  EXPECT_TRUE(read("kv_channels = 64\nffn_hidden_size = 2048\n", {{"num_layers", "8"}}).warnings.empty());
+  // What the traces say otherwise is the traced job's own.
+  EXPECT_EQ(read("", wider, {{"kv_channels", "32"}}).job.kv_channels, 32);
+}
+
 TEST(JobFile, ErrorsNameTheFile) {
   const auto value = parse_toml("num_layers = 4\n", "my-job.toml");
   const auto file = job_from_value(ValueView(*value, "my-job.toml"));

@@ -47,6 +47,49 @@ TEST(Job, SizesFollowFromWhatIsSet) {
   EXPECT_TRUE(job->grad_reduce_in_fp32) << "Megatron reduces bf16 gradients in fp32";
 }
 
+// As a file with the changed values would have it: half the attention in silence is no prediction.
+TEST(Job, SizesThatNobodyGaveFollowWhereOthersChange) {
+  const std::vector<std::vector<JobSetting>> changes = {{{"hidden_size", "2048"}},
+                                                        {{"num_attention_heads", "32"}},
+                                                        {{"hidden_size", "1536"}, {"num_attention_heads", "8"}},
+                                                        {{"swiglu", "true"}},
+                                                        {{"swiglu", "true"}, {"hidden_size", "4096"}},
+                                                        {{"hidden_size", "2048"}, {"kv_channels", "64"}},
+                                                        {{"hidden_size", "2048"}, {"ffn_hidden_size", "1000"}}};
+  for (const bool heads : {false, true}) {
+    for (const bool ffn : {false, true}) {
+      std::vector<JobSetting> file = small_model();
+      if (heads) file.emplace_back("kv_channels", "64");
+      if (ffn) file.emplace_back("ffn_hidden_size", "4096");
+      const auto base = resolve_job(file);
+      ASSERT_TRUE(base) << error_of(base);
+      for (const std::vector<JobSetting>& change : changes) {
+        std::vector<JobSetting> together = file;
+        together.insert(together.end(), change.begin(), change.end());
+        const auto changed = change_job(*base, change), written = resolve_job(together);
+        ASSERT_TRUE(changed && written) << error_of(changed) << error_of(written);
+        EXPECT_EQ(*changed, *written) << change.front().first << " " << change.front().second;
+        // One change after another is the same.
+        Job one_by_one = *base;
+        for (const JobSetting& setting : change) {
+          const auto next = change_job(one_by_one, {setting});
+          ASSERT_TRUE(next) << error_of(next);
+          one_by_one = *next;
+        }
+        EXPECT_EQ(one_by_one, *written);
+      }
+    }
+  }
+  const auto given = resolve_job(with({{"kv_channels", "64"}, {"ffn_hidden_size", "4096"}}));
+  const auto freed =
+      change_job(*given, {{"hidden_size", "2048"}, {"kv_channels", "null"}, {"ffn_hidden_size", "null"}});
+  ASSERT_TRUE(freed) << error_of(freed);
+  EXPECT_EQ(freed->kv_channels, 128);
+  EXPECT_EQ(freed->ffn_hidden_size, 8192);
+  EXPECT_NE(error_of(change_job(*resolve_job(small_model()), "hidden_size", "1025")).find("not a multiple"),
+            std::string::npos);
+}
+
 TEST(Job, ContradictionsNameBothValues) {
   const auto world = resolve_job(with({{"world_size", "16"}, {"data_parallel_size", "3"}}));
   EXPECT_NE(error_of(world).find("world_size 16"), std::string::npos);

@@ -9,10 +9,12 @@
 
 namespace lumos {
 
-/// A GPT small enough to reason about, with `settings` on top.
+/// A GPT small enough to reason about, with `settings` on top. Its sizes are given, so that each setting changes what
+/// it names alone.
 inline Job test_job(std::vector<JobSetting> settings = {}) {
-  std::vector<JobSetting> all = {{"num_layers", "8"},    {"hidden_size", "1024"}, {"num_attention_heads", "16"},
-                                 {"seq_length", "2048"}, {"vocab_size", "51200"}, {"num_microbatches", "8"}};
+  std::vector<JobSetting> all = {{"num_layers", "8"},         {"hidden_size", "1024"},  {"num_attention_heads", "16"},
+                                 {"ffn_hidden_size", "4096"}, {"kv_channels", "64"},    {"seq_length", "2048"},
+                                 {"vocab_size", "51200"},     {"num_microbatches", "8"}};
   const Result<Job> base = resolve_job(all);
   EXPECT_TRUE(base) << base.error().message;
   const Result<Job> job = change_job(*base, settings);

@@ -43,14 +43,21 @@ Window span_of(const EventTable& table) {
   return span;
 }
 
-/// "out.json.gz" for rank 3 of several -> "out-rank3.json.gz".
-std::string file_of_rank(const std::string& path, int32_t rank) {
+/// Where the name of a rank goes in the name that was asked for: "out.json.gz" -> before ".json.gz".
+size_t place_of_rank(const std::string& path) {
   const size_t slash = path.find_last_of('/');
   const size_t name = slash == std::string::npos ? 0 : slash + 1;
   size_t dot = path.find(".json", name);
   if (dot == std::string::npos) dot = path.find('.', name + 1);
-  if (dot == std::string::npos) dot = path.size();
-  return fmt::format("{}-rank{}{}", path.substr(0, dot), rank, path.substr(dot));
+  return dot == std::string::npos ? path.size() : dot;
+}
+
+constexpr std::string_view kRankMark = "-rank";
+
+/// "out.json.gz" for rank 3 of several -> "out-rank3.json.gz".
+std::string file_of_rank(const std::string& path, int32_t rank) {
+  const size_t at = place_of_rank(path);
+  return fmt::format("{}{}{}{}", path.substr(0, at), kRankMark, rank, path.substr(at));
 }
 
 }  // namespace
@@ -103,6 +110,15 @@ Result<std::vector<std::string>> write_trace_files(size_t count, const std::func
     TRY_STATUS(write_chrome_trace(trace.table, files.back(), options));
   }
   return files;
+}
+
+bool is_file_of_rank(const std::string& file, const std::string& path) {
+  const size_t at = place_of_rank(path);
+  const std::string before = path.substr(0, at) + std::string(kRankMark), behind = path.substr(at);
+  if (file.size() <= before.size() + behind.size() || !file.starts_with(before) || !file.ends_with(behind))
+    return false;
+  return file.substr(before.size(), file.size() - before.size() - behind.size()).find_first_not_of("0123456789") ==
+         std::string::npos;
 }
 
 Result<std::vector<std::string>> write_replayed_trace(const ExecGraph& graph, const Timeline& timeline,

@@ -39,6 +39,9 @@ Status check_trace_name(std::string_view option, std::string_view path);
 Result<std::vector<std::string>> write_trace_files(size_t count, const std::function<RankTrace(size_t)>& make,
                                                    const std::string& path);
 
+/// Whether `file` is what one of several ranks gets where `path` is asked for.
+bool is_file_of_rank(const std::string& file, const std::string& path);
+
 /// The replayed steps of every rank of `graph`.
 Result<std::vector<std::string>> write_replayed_trace(const ExecGraph& graph, const Timeline& timeline,
                                                       const std::string& path);

@@ -39,6 +39,12 @@ std::optional<int64_t> parse_time(std::string_view token) {
   return time && *time <= kLatestTimeNs && *time >= -kLatestTimeNs ? time : std::nullopt;
 }
 
+/// Whether a time that could not be taken is one at all: then it is too large.
+bool is_number(std::string_view token) {
+  const size_t first = token.starts_with('-') ? 1 : 0;
+  return first < token.size() && token[first] >= '0' && token[first] <= '9';
+}
+
 /// "[24, 1, 1]" to three numbers.
 void parse_triple(std::string_view text, int32_t (&out)[3]) {
   size_t at = 0;
@@ -276,7 +282,7 @@ void EventParser::emit_row(const EventFields& fields, char phase) {
 bool EventParser::row_times(const EventFields& fields, EventKind kind, ParsedRow& row) {
   std::optional<int64_t> start = parse_time(fields.ts.text);
   if (!start) {
-    out_->damage.add(Damage::kNoTime, offset_of(fields.text));
+    out_->damage.add(is_number(fields.ts.text) ? Damage::kAbsurdTime : Damage::kNoTime, offset_of(fields.text));
     return false;
   }
   row.ts_ns = *start;
@@ -284,8 +290,8 @@ bool EventParser::row_times(const EventFields& fields, EventKind kind, ParsedRow
   std::optional<int64_t> duration = parse_us_as_ns(fields.dur.text);
   row.dur_ns = duration.value_or(0);
   if (!duration) {
-    bool is_huge = !fields.dur.text.empty() && fields.dur.text[0] >= '0' && fields.dur.text[0] <= '9';
-    out_->damage.add(is_huge ? Damage::kAbsurdDuration : Damage::kMissingDuration, offset_of(fields.text));
+    out_->damage.add(is_number(fields.dur.text) ? Damage::kAbsurdDuration : Damage::kMissingDuration,
+                     offset_of(fields.text));
   } else if (row.dur_ns < 0) {
     out_->damage.add(Damage::kNegativeDuration, offset_of(fields.text));
     row.dur_ns = 0;
@@ -308,7 +314,7 @@ void EventParser::emit_flow(const EventFields& fields) {
   }
   std::optional<int64_t> start = parse_time(fields.ts.text);
   if (!start) {
-    out_->damage.add(Damage::kNoTime, offset_of(fields.text));
+    out_->damage.add(is_number(fields.ts.text) ? Damage::kAbsurdTime : Damage::kNoTime, offset_of(fields.text));
     return;
   }
   bool is_start = fields.phase.text == "s";

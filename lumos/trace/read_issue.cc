@@ -30,6 +30,8 @@ const char* reason(Damage damage) {
       return "unreadable event";
     case Damage::kNoTime:
       return "event without a start time";
+    case Damage::kAbsurdTime:
+      return "start time over 73 years off its clock's zero (not in us?)";
     case Damage::kZeroTime:
       return "GPU work without time (ts 0, dur 0)";
     case Damage::kForeignText:

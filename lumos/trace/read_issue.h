@@ -28,6 +28,7 @@ enum class Damage : uint8_t {
   // Skipped: counted because it is lost.
   kBrokenEvent,     ///< an event that no repair makes readable
   kNoTime,          ///< a complete event without a readable ts
+  kAbsurdTime,      ///< a ts beyond kLatestTimeNs: of another unit than microseconds, or damaged
   kZeroTime,        ///< GPU work with ts 0 and dur 0: the device reported no time, so it has no place
   kForeignText,     ///< text between events that is no event
   kBadCompression,  ///< the compressed stream is cut or damaged from here on

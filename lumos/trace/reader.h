@@ -51,7 +51,8 @@ bool has_trace_suffix(std::string_view name);
 /// known by name. Errors: kUnreadable when a path does not exist or a folder has no traces.
 Result<std::vector<std::string>> find_traces(const std::vector<std::string>& paths);
 
-/// Several traces of one job. `tables` are sorted by rank; unreadable files are in `failures` and lose nothing else.
+/// Several traces of one job. `tables` are sorted by rank; unreadable files are in `failures` and lose nothing else;
+/// when reading is strict there are none, as the first is the error.
 struct TraceSet {
   std::vector<EventTable> tables;
   struct Failure {

@@ -47,6 +47,7 @@ TEST(Reader, TimesBeyondAnyClockHaveNoPlace) {
     EXPECT_GE(t.end_ns(0), t.ts_ns[0]);
     EXPECT_TRUE(t.fwdbwd.empty());
     EXPECT_EQ(t.info.skipped(), 2u) << ts;
+    EXPECT_EQ(issues_of(t, "73 years"), 2u) << ts;
   }
 }
 

@@ -174,6 +174,8 @@ Result<TraceSet> read_traces(const std::vector<std::string>& paths, const ReadOp
       set.failures.push_back({files[i], std::move(results[i]).error()});
     }
   }
+  // A rank that is missing is more than what would be skipped within one.
+  if (options.strict && !set.failures.empty()) return tl::unexpected<Error>(set.failures.front().error);
   if (set.tables.empty()) {
     if (set.failures.empty()) return fail(ErrorKind::kUsage, "no trace given; name files or a folder of them");
     const Error& first = set.failures.front().error;

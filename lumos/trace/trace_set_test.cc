@@ -120,6 +120,21 @@ TEST(TraceSet, OneUnreadableFileLosesNothingElse) {
   EXPECT_EQ(set->failures[0].file, folder.path("rank1.json"));
 }
 
+TEST(TraceSet, ReadStrictlyOneUnreadableFileFailsAll) {
+  ReadOptions strict;
+  strict.strict = true;
+  for (const std::string text : {"", "[1, 2]", "<html>", R"({"traceEvents": [{"ph":"X","cat":"kernel","name":"cut)"}) {
+    TraceFolder folder;
+    folder.write("rank0.json", kTrace);
+    EXPECT_TRUE(read_traces({folder.path("rank0.json")}, strict));
+    const std::string damaged = folder.write("rank1.json", text);
+    const auto set = read_traces({folder.path("rank0.json"), damaged}, strict);
+    ASSERT_FALSE(set) << text;
+    EXPECT_EQ(set.error().kind, ErrorKind::kUnreadable);
+    EXPECT_NE(set.error().message.find(damaged), std::string::npos) << set.error().message;
+  }
+}
+
 TEST(TraceSet, AFileNamedTwiceIsReadOnce) {
   TraceFolder folder;
   std::string path = folder.write("rank0.json", kTrace);

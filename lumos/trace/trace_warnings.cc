@@ -73,8 +73,24 @@ std::string no_gpu_work(const EventTable& table) {
       table.info.file, table.info.truncated ? "" : ": record with ProfilerActivity.CUDA");
 }
 
+/// Says so, and what became of the events if there are any.
 std::string nothing_ran(const EventTable& table) {
-  return fmt::format("{}: nothing ran in this trace", table.info.file);
+  const TraceInfo& info = table.info;
+  std::string text = fmt::format("{}: nothing ran in this trace", info.file);
+  const ReadIssue* worst = nullptr;
+  for (const ReadIssue& issue : info.issues) {
+    if (!issue.repaired && (worst == nullptr || issue.count > worst->count)) worst = &issue;
+  }
+  if (worst != nullptr && 2 * worst->count > info.left_out_other) {
+    text +=
+        fmt::format("; {} events were skipped: {}, first at byte {}", worst->count, worst->reason, worst->first_byte);
+  } else if (info.left_out_other > 0) {
+    text += fmt::format(
+        "; none of its {} events is of a category (cat) that torch.profiler writes for operators, calls or GPU work: "
+        "the trace of another program?",
+        info.events);
+  }
+  return text;
 }
 
 /// The events of a table before and after the middle of its time.
@@ -127,6 +143,24 @@ std::set<std::string_view> steps_of(const EventTable& table) {
       names.insert(table.name_of(row));
   }
   return names;
+}
+
+/// Ranks without marks of steps beside ranks with them: a whole trace is then averaged with single steps.
+std::string marks_missing(std::span<const EventTable* const> tables) {
+  std::string marked;
+  std::vector<std::string_view> unmarked;
+  for (const EventTable* table : tables) {
+    if (table->size() == 0) continue;
+    const size_t steps = steps_of(*table).size();
+    if (steps == 0) unmarked.push_back(table->info.file);
+    if (steps > 0 && marked.empty()) marked = fmt::format("{} has {}", table->info.file, steps);
+  }
+  if (marked.empty() || unmarked.empty()) return "";
+  return fmt::format(
+      "{}{} {} no ProfilerStep marks, so that a whole trace counts as one step there, while {}: means over the ranks "
+      "are of different things; leave out those without, or record them with prof.step()",
+      unmarked.front(), unmarked.size() > 1 ? fmt::format(" and {} more", unmarked.size() - 1) : "",
+      unmarked.size() > 1 ? "have" : "has", marked);
 }
 
 /// Why `a` and `b` are hardly of one job; empty if they may be.
@@ -195,6 +229,7 @@ std::vector<std::string> trace_warnings(std::span<const EventTable* const> table
       tables, [](const EventTable& table) { return table.size() == 0; }, nothing_ran, out);
   add(
       tables, [](const EventTable& table) { return !stands_alone(table).empty(); }, stands_alone, out);
+  if (std::string text = marks_missing(tables); !text.empty()) out.push_back(std::move(text));
   if (std::string text = tables.size() > 1 ? not_one_job(tables) : ""; !text.empty()) out.push_back(std::move(text));
   return out;
 }

@@ -84,6 +84,35 @@ TEST(TraceWarnings, LaunchesWithoutGpuWorkAreTold) {
   EXPECT_NE(warnings[0].find("no GPU work"), std::string::npos);
 }
 
+// "Nothing ran" alone would have users look for a fault of their program.
+TEST(TraceWarnings, WhereNothingRanItIsToldWhatBecameOfTheEvents) {
+  EventTable table;
+  table.info.file = "a.json";
+  EXPECT_EQ(warnings_of({table}), std::vector<std::string>{"a.json: nothing ran in this trace"});
+  table.info.events = 84, table.info.left_out_other = 83;
+  EXPECT_NE(warnings_of({table})[0].find("nothing ran in this trace; none of its 84 events is of a category"),
+            std::string::npos);
+  table.info.issues = {{"damage repaired", 900, 1, true}, {"text that is no event", 1, 500, false}};
+  EXPECT_NE(warnings_of({table})[0].find("none of its 84 events"), std::string::npos) << warnings_of({table})[0];
+  table.info.issues.push_back({"start time too late", 70, 77, false});
+  EXPECT_NE(warnings_of({table})[0].find("; 70 events were skipped: start time too late, first at byte 77"),
+            std::string::npos);
+}
+
+TEST(TraceWarnings, RanksWithoutMarksOfStepsBesideThoseThatHaveThemAreTold) {
+  const EventTable marked = trace_of(0, "ProfilerStep#3"), plain = trace_of(1, "forward"),
+                   other = trace_of(2, "forward");
+  EventTable empty;
+  empty.info.file = "empty.json", empty.info.rank_source = TraceInfo::RankSource::kDistributedInfo;
+  EXPECT_TRUE(warnings_of({plain, other}).empty());
+  EXPECT_EQ(warnings_of({marked, empty}).size(), 1u);  // that nothing ran in it
+  const auto one = warnings_of({marked, plain}), two = warnings_of({plain, other, marked});
+  ASSERT_TRUE(one.size() == 1 && two.size() == 1);
+  EXPECT_NE(one[0].find("rank1.json has no ProfilerStep marks"), std::string::npos) << one[0];
+  EXPECT_NE(one[0].find("rank0.json has 1"), std::string::npos) << one[0];
+  EXPECT_NE(two[0].find("rank1.json and 1 more have no ProfilerStep marks"), std::string::npos) << two[0];
+}
+
 TEST(TraceWarnings, TracesOfDifferentJobsAreTold) {
   std::vector<EventTable> sizes{trace_of(0, "ProfilerStep#3"), trace_of(1, "ProfilerStep#3")};
   sizes[0].info.world_size = 8, sizes[1].info.world_size = 4;

@@ -59,17 +59,32 @@ Result<Change> with_batch_factor(Change change, std::string_view value) {
   return change;
 }
 
-/// One text or a list of them; numbers as they are written.
+/// A text, or a number as it is written.
+Result<std::string> text_of(const ValueView& view) {
+  if (!view.exists() || view.value()->get<std::string>() != nullptr) return view.as_string();
+  const Value::Kind kind = view.value()->kind();
+  if (kind == Value::Kind::kInt || kind == Value::Kind::kDouble) return fmt::format("{}", TRY(view.as_double()));
+  return view.error("must be a text or a number, or a list of them");
+}
+
+/// One text or a list of them. {"host": 0.5} is another way to write "host=0.5".
 Result<std::vector<std::string>> texts_of(const ValueView& view) {
   std::vector<std::string> texts;
   if (view.value()->is_array()) {
-    for (const ValueView& item : TRY(view.items())) texts.push_back(TRY(item.as_string()));
-  } else if (view.value()->get<std::string>() == nullptr) {
-    texts.push_back(fmt::format("{}", TRY(view.as_double())));
+    for (const ValueView& item : TRY(view.items())) texts.push_back(TRY(text_of(item)));
+  } else if (view.value()->kind() == Value::Kind::kObject) {
+    for (const auto& [key, value] : TRY(view.members())) texts.push_back(key + "=" + TRY(text_of(value)));
   } else {
-    texts.push_back(TRY(view.as_string()));
+    texts.push_back(TRY(text_of(view)));
   }
   return texts;
+}
+
+/// A number that counts something, or what it was where it is missing.
+Result<int64_t> count_of(const ValueView& view, int64_t otherwise) {
+  const int64_t count = TRY(view.int_or(otherwise));
+  if (view.exists() && count < 1) return view.error(fmt::format("must be 1 or more, not {}", count));
+  return count;
 }
 
 }  // namespace
@@ -144,8 +159,8 @@ Status read_changes(const std::string& path, ChangeList& list) {
   if (view.at("from_cluster").exists()) {
     list.from_cluster = TRY(read_shared_cluster(TRY(view.at("from_cluster").as_string())));
   }
-  list.batch_size = TRY(view.at("batch_size").int_or(list.batch_size));
-  list.gpus_per_node = TRY(view.at("gpus_per_node").int_or(list.gpus_per_node));
+  list.batch_size = TRY(count_of(view.at("batch_size"), list.batch_size));
+  list.gpus_per_node = TRY(count_of(view.at("gpus_per_node"), list.gpus_per_node));
   return {};
 }
 

@@ -187,6 +187,39 @@ TEST(Change, AFileSaysTheSameAsTheOptions) {
   EXPECT_FALSE(read_changes(path, list).has_value());
 }
 
+TEST(Change, AFileMayPairSelectorsWithFactors) {
+  const TempFolder folder;
+  ChangeList pairs, texts;
+  ASSERT_TRUE(read_changes(
+      folder.write("a.json", R"({"scale": {"host": 0.5, "comm:.*": "2"}, "bandwidth": {"inter": 2}})"), pairs));
+  ASSERT_TRUE(
+      read_changes(folder.write("b.toml", "scale = ['host=0.5', 'comm:.*=2']\nbandwidth = 'inter=2'\n"), texts));
+  ASSERT_EQ(pairs.scales.size(), 2u);
+  ASSERT_EQ(pairs.changes.size(), 1u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(pairs.scales[i].text, texts.scales[i].text);
+    EXPECT_EQ(pairs.scales[i].factor, texts.scales[i].factor);
+  }
+  EXPECT_EQ(pairs.changes[0].text, texts.changes[0].text);
+}
+
+TEST(Change, AFileThatSaysSomethingElseIsRefusedWithThePlace) {
+  const TempFolder folder;
+  for (const char* text :
+       {R"({"scale": true})", R"({"scale": [["host=1"]]})", R"({"scale": {"host": null}})",
+        R"({"scale": {"host": [1]}})", R"({"remove": 3})", R"({"batch_size": 0})", R"({"batch_size": -3})",
+        R"({"gpus_per_node": 0})", R"({"gpus_per_node": "8"})", R"({"scales": "host=1"})"}) {
+    ChangeList list;
+    const Status status = read_changes(folder.write("changes.json", text), list);
+    ASSERT_FALSE(status) << text;
+    EXPECT_EQ(status.error().kind, ErrorKind::kUsage) << status.error().message;
+  }
+  ChangeList list;
+  const Status status = read_changes(folder.write("changes.json", R"({"scale": {"host": [1]}})"), list);
+  EXPECT_NE(status.error().message.find("changes.json: scale.host: must be a text or a number"), std::string::npos)
+      << status.error().message;
+}
+
 RC_GTEST_PROP(Change, LessWorkNeverTakesLongerAndTakingTurnsNeverLess, ()) {
   const LinkedJob job = test_job(*rc::gen::arbitrary<uint32_t>());
   const int64_t base = last_end(job.linked.graph);
