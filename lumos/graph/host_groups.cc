@@ -26,8 +26,11 @@ constexpr double kByFar = 0.5;
 constexpr size_t kMostGroups = 12;
 // Rounds in which every rank takes the best of its cuts beside those of the others; two settle all but ties.
 constexpr int kRounds = 4;
-// So many ways that kinds and sizes allow are not compared: such a job has nothing that tells its groups apart.
+// Beyond these numbers of ways to look at, operations in all cuts and operations to compare, a job has nothing that
+// tells its groups apart, and looking for it takes longer than a second.
 constexpr size_t kMostWays = 4096;
+constexpr size_t kMostInCuts = 2'000'000;
+constexpr size_t kMostCompared = 50'000'000;
 constexpr double kNone = std::numeric_limits<double>::infinity();
 
 struct Operation {
@@ -127,6 +130,15 @@ bool next_choice(std::vector<size_t>& choice, size_t from) {
   return false;
 }
 
+/// In how many ways `lanes` threads can be cut into `count` runs, or a number beyond all limits.
+size_t number_of_cuts(size_t lanes, size_t count) {
+  if (count > lanes || lanes > kThreadsPerGroup * count) return 0;
+  const size_t pairs = lanes - count;
+  double ways = 1;
+  for (size_t i = 0; i < pairs; ++i) ways = ways * static_cast<double>(count - i) / static_cast<double>(i + 1);
+  return ways > static_cast<double>(kMostInCuts) ? kMostInCuts + 1 : static_cast<size_t>(ways + 0.5);
+}
+
 /// All ways to cut the threads, in the order of their ids, into `count` runs, the likeliest first: a group's threads
 /// are started one after the other, but those of other processes may come between them.
 std::vector<Cut> cuts_into(const EventTable& table, const RankThreads& threads, size_t count, ProgramNumbers& numbers) {
@@ -196,10 +208,10 @@ class Chooser {
     }
     // A wrong size somewhere must not hide what kinds and ends can tell.
     for (const bool with_sizes : {true, false}) {
-      for (size_t used = least; used <= most; ++used) try_runs(used, with_sizes);
+      for (size_t used = most; used >= least; --used) try_runs(used, with_sizes);
       if (!best_.empty()) break;
     }
-    const bool sure = ways_ <= kMostWays && best_ns_ < kByFar * second_ns_;
+    const bool sure = !gives_up_ && best_ns_ < kByFar * second_ns_;
     return sure ? std::move(best_) : LaneGroups{};
   }
 
@@ -212,6 +224,14 @@ class Chooser {
   using Candidates = std::vector<std::vector<const Cut*>>;  ///< per rank
 
   void try_runs(size_t used, bool with_sizes) {
+    size_t in_cuts = 0;
+    for (const RankThreads& rank : ranks_) {
+      size_t operations = 1;
+      for (const auto& own : rank.operations) operations += own.size();
+      in_cuts += operations * number_of_cuts(rank.lanes.size(), used);
+    }
+    gives_up_ = gives_up_ || in_cuts > kMostInCuts;
+    if (gives_up_) return;
     ProgramNumbers numbers(with_sizes);
     std::vector<std::vector<Cut>> cuts;
     for (size_t r = 0; r < ranks_.size(); ++r) cuts.push_back(cuts_into(*tables_[r], ranks_[r], used, numbers));
@@ -227,7 +247,8 @@ class Chooser {
 
   /// Looks at all ways of a choice in which the members of every group ran the same.
   void explore(const std::vector<size_t>& choice, const Groups& groups, Candidates left) {
-    if (ways_ > kMostWays || !keep_possible(groups, left)) return;
+    gives_up_ = gives_up_ || ++ways_ > kMostWays || compared_ > kMostCompared;
+    if (gives_up_ || !keep_possible(groups, left)) return;
     for (size_t r = 0; r < left.size(); ++r) {
       std::set<std::vector<size_t>> programs;
       for (const Cut* cut : left[r]) programs.insert(cut->programs);
@@ -239,7 +260,6 @@ class Chooser {
       }
       return;
     }
-    ++ways_;
     if (const std::optional<Way> way = way_of(choice, groups, left)) consider(*way);
   }
 
@@ -255,7 +275,7 @@ class Chooser {
   }
 
   /// Of cuts with which every group's members ran the same, those whose ends are closest. Nothing without operations.
-  std::optional<Way> way_of(const std::vector<size_t>& choice, const Groups& groups, const Candidates& left) const {
+  std::optional<Way> way_of(const std::vector<size_t>& choice, const Groups& groups, const Candidates& left) {
     Way way{choice, {}, 0};
     for (const auto& own : left) way.cuts.push_back(own.front());
     double worst_ratio = kNone;
@@ -266,6 +286,7 @@ class Chooser {
       for (size_t m = 1; m < members.size(); ++m) {
         way.distance_ns += spread_ns(first, way.cuts[members[m].rank]->operations[members[m].run]);
         count += first.size();
+        compared_ += first.size();
       }
     }
     if (count == 0) return std::nullopt;
@@ -321,7 +342,7 @@ class Chooser {
 
   /// Every rank takes the cut whose ends are closest to what the others have. Returns how many times further the next
   /// best cut of a rank is at least.
-  double improve(const Groups& groups, const Candidates& possible, Way& way) const {
+  double improve(const Groups& groups, const Candidates& possible, Way& way) {
     double worst_ratio = kNone;
     for (size_t r = 0; r < possible.size(); ++r) {
       if (possible[r].size() < 2) continue;
@@ -337,16 +358,18 @@ class Chooser {
     return worst_ratio;
   }
 
-  double distance_to_others(const Groups& groups, size_t rank, const Cut& cut, const Way& way) const {
+  double distance_to_others(const Groups& groups, size_t rank, const Cut& cut, const Way& way) {
     double sum = 0;
     for (const std::vector<Member>& members : groups) {
       const auto own =
           std::find_if(members.begin(), members.end(), [&](const Member& member) { return member.rank == rank; });
       if (own == members.end()) continue;
-      for (const Member& other : members) {
-        if (other.rank == rank) continue;
-        sum += spread_ns(cut.operations[own->run], way.cuts[other.rank]->operations[other.run]);
-      }
+      // One fellow stands for all: they end together.
+      const Member& other = own == members.begin() ? members.back() : members.front();
+      if (other.rank == rank) continue;
+      const auto& operations = cut.operations[own->run];
+      compared_ += operations.size();
+      sum += spread_ns(operations, way.cuts[other.rank]->operations[other.run]);
     }
     return sum;
   }
@@ -364,7 +387,9 @@ class Chooser {
 
   std::span<const EventTable* const> tables_;
   std::vector<RankThreads> ranks_;
+  bool gives_up_ = false;
   size_t ways_ = 0;       ///< looked at
+  size_t compared_ = 0;   ///< operations
   size_t positions_ = 0;  ///< the longest list of groups
   LaneGroups best_;
   double best_ns_ = kNone, second_ns_ = kNone;

@@ -16,7 +16,8 @@ using LaneGroups = std::vector<std::vector<uint32_t>>;
 
 /// Empty unless all ranks list several groups and run one program: every group then has the same operations in the same
 /// order on all its members, and these end together. Of all ways to give the threads, in the order of their ids, to the
-/// groups that is one which fits better than any other by far. O(operations) for each way.
+/// groups that is one which fits better than any other by far. O(cuts x operations) for each
+/// way, whose number is limited: where there are more, nothing tells.
 LaneGroups groups_of_host_lanes(std::span<const EventTable* const> tables);
 
 }  // namespace lumos

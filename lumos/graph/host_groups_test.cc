@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "lumos/graph/job.h"
 #include "lumos/graph/test_gloo.h"
@@ -123,6 +124,33 @@ RC_GTEST_PROP(HostGroupsProperty, IdsOfOtherProcessesMayComeBetweenThoseOfAGroup
 }
 
 TEST(HostGroups, WhatFitsSeveralWaysIsLeftOpen) { EXPECT_TRUE(groups_of_host_lanes(plain(square({500}, 1))).empty()); }
+
+/// Many groups of equal operations: nothing tells them apart, and that must not take long to find out.
+TEST(HostGroups, ManyEqualGroupsAreLeftOpenAtOnce) {
+  std::vector<std::shared_ptr<const EventTable>> tables;
+  for (int rank = 0; rank < 16; ++rank) {
+    TestTable t;
+    const uint32_t main = t.thread(1);
+    std::vector<uint32_t> threads;
+    for (int i = 0; i < 9; ++i) threads.push_back(t.thread(100 + 16 * i + rank));
+    t.step(main, 0, 0, 400'000 * kUs);
+    for (int i = 0; i < 900; ++i) {
+      t.op(main, "c10d::allreduce_", i * 100 * kUs, 40 * kUs);
+      t.row(EventKind::kAnnotation, "gloo:all_reduce", threads[static_cast<size_t>(i) % threads.size()],
+            (i * 100 + 50) * kUs, 45 * kUs);
+    }
+    t.table().info.rank = rank;
+    t.table().info.world_size = 16;
+    for (int g = 0; g < 12; ++g) {
+      t.table().info.groups.push_back(
+          {std::to_string(g), "", 16, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}});
+    }
+    tables.push_back(t.finish());
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_TRUE(groups_of_host_lanes(plain(tables)).empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+}
 
 /// Two operations wait in one queue of two threads, and each rank's threads take them up as chance has it.
 TEST(HostGroups, OperationsMeetInTheOrderOfTheCalls) {

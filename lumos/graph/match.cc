@@ -190,12 +190,13 @@ class Matcher {
   }
 
   /// Threads of a busy machine notice the end of an operation milliseconds apart, so ends say little where the order of
-  /// calls says all. Kinds must agree.
+  /// calls says all. Kinds must agree, and sizes where both are known.
   bool in_call_order(const Pairing& pairing) const {
     return std::all_of(pairing.pairs.begin(), pairing.pairs.end(), [&](const auto& pair) {
       const CommKernel& a = out_.kernels[pair.first];
       const CommKernel& b = out_.kernels[pair.second];
-      return a.in_call_order && b.in_call_order && a.kind == b.kind;
+      const bool same_size = a.bytes == b.bytes || a.bytes < 0 || b.bytes < 0;
+      return a.in_call_order && b.in_call_order && a.kind == b.kind && same_size;
     });
   }
 
@@ -292,7 +293,9 @@ class Matcher {
   /// A collective cannot end before its last member has come: what says so was matched wrongly and is taken apart.
   /// Where the order of calls says what meets, it is the clocks that are wrong: ends of threads tell them badly.
   bool possible(const std::vector<uint32_t>& set) const {
-    const bool sure = std::all_of(set.begin(), set.end(), [&](uint32_t id) { return out_.kernels[id].in_call_order; });
+    const bool sure = std::all_of(set.begin(), set.end(), [&](uint32_t id) {
+      return out_.kernels[id].in_call_order && method_[id] == Method::kSequence;
+    });
     if (sure) return true;
     int64_t last_start = INT64_MIN, first_end = INT64_MAX, tolerance = kStrictToleranceNs;
     for (uint32_t id : set) {

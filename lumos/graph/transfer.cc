@@ -136,7 +136,9 @@ TransferColumns split_transfers(const JobMatches& matches, const std::vector<con
         const int64_t own = matches.end_of(id) - collective.last_start_ns;
         if (own > 0) out.transfer_ns[id] = own - std::min(out.settle_ns, own / 4);
       }
-      out.wait_ns[id] = std::max<int64_t>(0, collective.last_start_ns - matches.start_of(id));
+      // Where clocks are wrong, the last may seem to come after this one has left.
+      out.wait_ns[id] = std::clamp<int64_t>(collective.last_start_ns - matches.start_of(id), 0,
+                                            std::max<int64_t>(0, kernel.end_ns - kernel.start_ns));
       out.hidden_ns[id] = std::max<int64_t>(0, kernel.end_ns - kernel.start_ns - out.wait_ns[id] - transfer);
       out.source[id] = source;
       if (collective.complete) out.hidden_ns[id] = 0;

@@ -51,9 +51,9 @@ double attention_flops(const AttentionShape& shape) {
 }
 
 double attention_us(const AttentionShape& shape, const Gpu& gpu) {
-  const double share = gpu.attention_peak_fraction * (shape.backward ? kBackwardShare : 1.0);
-  const double math_us =
-      flops_of_full_gpu(shape, gpu) / (peak_tflops(gpu, shape.element_bytes) * 1e6 * share * length_share(shape));
+  const double share =
+      std::min(1.0, gpu.attention_peak_fraction * length_share(shape)) * (shape.backward ? kBackwardShare : 1.0);
+  const double math_us = flops_of_full_gpu(shape, gpu) / (peak_tflops(gpu, shape.element_bytes) * 1e6 * share);
   const double queries = static_cast<double>(shape.batch * shape.query_length * shape.heads * shape.head_size);
   const double keys = static_cast<double>(shape.batch * shape.key_length * shape.key_heads * shape.head_size);
   // Forward: read Q, K, V and write O. Backward: the same with their gradients.

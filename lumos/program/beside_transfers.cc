@@ -8,7 +8,7 @@
 namespace lumos {
 namespace {
 
-// From the end of what a kernel waited for to its start, at most.
+// From the end of what a kernel waited for to its start, at most: after a longer gap it waited for something else.
 constexpr int64_t kReadyNs = 10'000;
 
 struct Kernel {
@@ -49,13 +49,11 @@ std::vector<BesideTransfer> beside_transfers(const RankProgram& rank, const Rank
     const int64_t start = rank.table->ts_ns[transfer.row], end = rank.table->end_ns(transfer.row);
     auto kernel =
         std::partition_point(kernels.begin(), kernels.end(), [&](const Kernel& each) { return each.end_ns <= start; });
-    const auto before =
-        std::partition_point(kernels.begin(), kernels.end(), [&](const Kernel& each) { return each.end_ns <= start; });
     const auto last = last_end.try_emplace(rank.table->lane[transfer.row], INT64_MIN / 2).first;
     const bool queued = start - last->second < kReadyNs;
     last->second = end;
-    beside.when_ready = !queued && before != kernels.begin() && start - std::prev(before)->end_ns < kReadyNs;
-    for (int64_t at = start; kernel != kernels.end() && kernel->start_ns < end; ++kernel) {
+    beside.when_ready = !queued && kernel != kernels.begin() && start - std::prev(kernel)->end_ns < kReadyNs;
+    for (int64_t at = start; kernel != kernels.end() && kernel->start_ns < std::min(end, at + kReadyNs); ++kernel) {
       // Gaps between kernels stay as they are.
       const auto gap = static_cast<double>(std::max<int64_t>(0, kernel->start_ns - at));
       const auto busy = static_cast<double>(std::max<int64_t>(0, kernel->end_ns - std::max(kernel->start_ns, at)));

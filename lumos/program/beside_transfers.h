@@ -10,7 +10,8 @@
 
 namespace lumos {
 
-/// From a communication kernel's start to the end of the last kernel that began on the compute stream before it ended.
+/// From a communication kernel's start to the end of the last kernel that began on the compute stream before it ended,
+/// or before that stream stood still.
 struct BesideTransfer {
   double traced_ns = 0;     ///< 0: nothing ran beside it
   double changed_ns = 0;    ///< the same with the new durations of these kernels

@@ -69,6 +69,19 @@ TEST(BesideTransfers, OfAKernelThatRunsAlreadyTheRestCounts) {
   EXPECT_EQ(found[0].changed_ns, 80 * kUs);
 }
 
+TEST(BesideTransfers, WhatComesAfterAStandstillIsNotBeside) {
+  TwoStreams streams;
+  streams.kernel(0, 100);
+  streams.collective(102, 1000);
+  streams.kernel(1050, 2);  // a fill that waits for nobody
+  EXPECT_EQ(streams.beside(1)[0].traced_ns, 0);
+  TwoStreams busy;
+  busy.collective(0, 1000);
+  busy.kernel(1, 100);
+  busy.kernel(900, 50);
+  EXPECT_EQ(busy.beside(2)[0].traced_ns, 101 * kUs);
+}
+
 TEST(BesideTransfers, NothingIsBesideATransferThatEverybodyWaitsFor) {
   TwoStreams streams;
   streams.kernel(0, 100);

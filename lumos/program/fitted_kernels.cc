@@ -4,8 +4,10 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <string>
+#include <string_view>
+#include <utility>
 
+#include "lumos/base/parallel.h"
 #include "lumos/model/known_gpus.h"
 
 namespace lumos {
@@ -18,8 +20,10 @@ constexpr double kUsualMemoryGbPerS = 3000;
 constexpr double kUsualMatrixTflops = 500;
 /// Of the matrix units' rate in products, reached in fused attention: the constants that known GPUs usually have.
 constexpr double kUsualAttentionShare = 0.76;
-/// More than any GPU has.
-constexpr double kMostTflops = 3000;
+/// Less and more than any GPU has; 32-bit products of old ones are the least.
+constexpr double kLeastTflops = 4, kMostTflops = 3000;
+/// Of 16-bit to 32-bit products, where no data sheet tells.
+constexpr double kUsualFp32Ratio = 16;
 
 struct TracedGemm {
   GemmShape shape;
@@ -81,13 +85,19 @@ double floor_of(const RankProgram& rank) {
   return std::min(shortest_kernel_us(rank), kMostFloorUs);
 }
 
-const std::string& device_name(const RankProgram& rank) {
-  static const std::string kNone;
+std::string_view device_name(const RankProgram& rank) {
   const auto& devices = rank.table->info.devices;
-  return devices.empty() ? kNone : devices[0].name;
+  return devices.empty() ? std::string_view() : devices[0].name;
 }
 
-/// The same products on several ranks as one: the median, because a GPU may be slower than the others.
+/// Of two the smaller: one GPU may be slower than the others.
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// The same products on several ranks as one.
 std::vector<TracedGemm> merged(const std::vector<std::vector<TracedGemm>>& ranks) {
   std::vector<TracedGemm> out;
   std::vector<std::vector<double>> times_us;
@@ -101,11 +111,7 @@ std::vector<TracedGemm> merged(const std::vector<std::vector<TracedGemm>>& ranks
       if (same == out.end()) out.push_back(one);
     }
   }
-  for (size_t i = 0; i < out.size(); ++i) {
-    const auto middle = times_us[i].begin() + static_cast<std::ptrdiff_t>(times_us[i].size() / 2);
-    std::nth_element(times_us[i].begin(), middle, times_us[i].end());
-    out[i].us = *middle;
-  }
+  for (size_t i = 0; i < out.size(); ++i) out[i].us = median_of(times_us[i]);
   return out;
 }
 
@@ -121,21 +127,25 @@ Gpu fitted_gpu(const RankProgram& like, const std::vector<TracedGemm>& seen, dou
   gpu.kernel_floor_us = floor_us;
   gpu.attention_peak_fraction =
       known ? known->attention_peak_fraction / known->gemm_peak_fraction : kUsualAttentionShare;
-  const double fp32_share = known && known->matrix_tflops > 0 ? known->fp32_tflops / known->matrix_tflops : 0;
+  // No GPU beats its data sheet with 16-bit numbers; with 32-bit ones it has several peaks, by how they are multiplied.
+  const bool fp32 = element_bytes(job) >= 4;
+  const bool has_peak = known && known->matrix_tflops > 0;
+  const double fp32_share = has_peak ? known->fp32_tflops / known->matrix_tflops : 0;
+  const double most_tflops = has_peak ? known->matrix_tflops : kMostTflops;
   const auto set_peak = [&](double tflops) {
     gpu.matrix_tflops = tflops;
     gpu.fp32_tflops = fp32_share * tflops;
+    if (!fp32) return;
+    gpu.fp32_tflops = tflops;
+    gpu.matrix_tflops = std::min(most_tflops, fp32_share > 0 ? tflops / fp32_share : kUsualFp32Ratio * tflops);
   };
-  set_peak(kUsualMatrixTflops);
+  set_peak(fp32 ? kUsualMatrixTflops / kUsualFp32Ratio : kUsualMatrixTflops);
   Gpu best = gpu;
   if (seen.empty()) return best;
-  // No GPU beats its data sheet. Of 32-bit numbers it has several peaks, by how they are multiplied.
-  const bool has_peak = known && known->matrix_tflops > 0 && element_bytes(job) < 4;
-  const double most_tflops = has_peak ? known->matrix_tflops : kMostTflops;
   double best_error = INFINITY;
   for (double start_us : {0.0, 0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0}) {
     gpu.gemm_tile_start_us = start_us;
-    for (double tflops = 20; tflops < most_tflops; tflops *= 1.02) {
+    for (double tflops = kLeastTflops; tflops < most_tflops; tflops *= 1.02) {
       set_peak(tflops);
       const double error = fit_error(seen, gpu);
       if (error >= best_error) continue;
@@ -186,23 +196,27 @@ GemmShape gemm_shape(const Job& job, RoleOf role) {
 }
 
 std::vector<Gpu> fit_kernels(const std::vector<RankProgram>& ranks, const std::vector<std::vector<RoleOf>>& roles,
-                             const Job& job) {
-  std::map<std::string, std::vector<size_t>> by_device;
+                             const Job& job, int threads) {
+  std::vector<std::vector<TracedGemm>> seen(ranks.size());
+  std::vector<double> floors_us(ranks.size());
+  parallel_for(ranks.size(), threads, [&](size_t r) {
+    seen[r] = traced_gemms(ranks[r], roles[r], job);
+    floors_us[r] = floor_of(ranks[r]);
+  });
+  std::map<std::string_view, std::vector<size_t>> by_device;
   for (size_t r = 0; r < ranks.size(); ++r) by_device[device_name(ranks[r])].push_back(r);
   std::vector<Gpu> out(ranks.size());
   for (const auto& [name, members] : by_device) {
-    std::vector<std::vector<TracedGemm>> seen;
-    std::vector<double> floors_us;
+    std::vector<std::vector<TracedGemm>> seen_there;
+    std::vector<double> floors_there_us;
     for (const size_t r : members) {
-      seen.push_back(traced_gemms(ranks[r], roles[r], job));
-      floors_us.push_back(floor_of(ranks[r]));
+      seen_there.push_back(std::move(seen[r]));
+      floors_there_us.push_back(floors_us[r]);
     }
-    const auto middle = floors_us.begin() + static_cast<std::ptrdiff_t>(floors_us.size() / 2);
-    std::nth_element(floors_us.begin(), middle, floors_us.end());
-    const Gpu shared = fitted_gpu(ranks[members[0]], merged(seen), *middle, job);
+    const Gpu shared = fitted_gpu(ranks[members[0]], merged(seen_there), median_of(floors_there_us), job);
     for (const size_t r : members) {
       out[r] = shared;
-      out[r].kernel_floor_us = floor_of(ranks[r]);
+      out[r].kernel_floor_us = floors_us[r];
     }
   }
   return out;

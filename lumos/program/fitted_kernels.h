@@ -14,7 +14,7 @@ namespace lumos {
 /// otherwise stages, which run different kernels, would be told apart by that. `roles` are those of every rank's
 /// launches, `job` the traced one.
 std::vector<Gpu> fit_kernels(const std::vector<RankProgram>& ranks, const std::vector<std::vector<RoleOf>>& roles,
-                             const Job& job);
+                             const Job& job, int threads);
 
 /// The product that a GEMM of a linear layer or of the head computes on one rank.
 GemmShape gemm_shape(const Job& job, RoleOf role);

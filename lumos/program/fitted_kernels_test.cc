@@ -39,15 +39,31 @@ TEST(FittedKernels, NoGpuIsFasterThanItsDataSheet) {
 // One GPU that is slower than the others is no other kind of GPU, but its shortest kernels are its own.
 TEST(FittedKernels, ASlowGpuDoesNotChangeTheConstantsOfTheOthers) {
   const Recovery recovery = small_layers();
-  std::vector<RankProgram> ranks = {recovery.program.ranks[0], recovery.program.ranks[0], recovery.program.ranks[0]};
-  const std::vector<std::vector<RoleOf>> roles(3, recovery.roles[0]);
-  const std::vector<Gpu> equal = fit_kernels(ranks, roles, recovery.job);
-  for (BlockTask& task : ranks[2].tasks) task.duration_ns = task.duration_ns * 5 / 4;
-  const std::vector<Gpu> uneven = fit_kernels(ranks, roles, recovery.job);
-  EXPECT_EQ(uneven[0].matrix_tflops, equal[0].matrix_tflops);
-  EXPECT_EQ(uneven[2].matrix_tflops, equal[2].matrix_tflops);
-  EXPECT_EQ(uneven[0].kernel_floor_us, equal[0].kernel_floor_us);
-  EXPECT_GT(uneven[2].kernel_floor_us, equal[2].kernel_floor_us);
+  for (const size_t gpus : {size_t{2}, size_t{3}, size_t{4}}) {
+    std::vector<RankProgram> ranks(gpus, recovery.program.ranks[0]);
+    const std::vector<std::vector<RoleOf>> roles(gpus, recovery.roles[0]);
+    const std::vector<Gpu> equal = fit_kernels(ranks, roles, recovery.job, 1);
+    for (BlockTask& task : ranks.back().tasks) task.duration_ns = task.duration_ns * 5 / 4;
+    const std::vector<Gpu> uneven = fit_kernels(ranks, roles, recovery.job, 1);
+    EXPECT_EQ(uneven[0].matrix_tflops, equal[0].matrix_tflops);
+    EXPECT_EQ(uneven.back().matrix_tflops, equal[0].matrix_tflops);
+    EXPECT_EQ(uneven[0].kernel_floor_us, equal[0].kernel_floor_us);
+    EXPECT_GT(uneven.back().kernel_floor_us, equal[0].kernel_floor_us);
+  }
+}
+
+// 32-bit products have peaks of their own: whatever they reach, 16-bit ones stay below the data sheet.
+TEST(FittedKernels, ProductsOf32BitsDoNotMakeThoseOf16BitsFasterThanThePeak) {
+  Job job = small_layers().job;
+  job = change_job(job, {{"params_dtype", "fp32"}}).value();
+  Recovery recovery = recover_synthetic(job, test_cluster());
+  for (RankProgram& rank : recovery.program.ranks)
+    for (BlockTask& task : rank.tasks) task.duration_ns /= 6;  // as TF32 would
+  for (const Gpu& gpu : fit_kernels(recovery.program.ranks, recovery.roles, job, 1)) {
+    const auto known = known_gpu(recovery.program.ranks[0].table->info.devices.at(0).name);
+    EXPECT_LE(gpu.matrix_tflops, known->matrix_tflops);
+    EXPECT_GT(gpu.fp32_tflops, known->fp32_tflops);
+  }
 }
 
 }  // namespace

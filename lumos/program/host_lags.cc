@@ -89,14 +89,14 @@ class LagFinder {
   /// Where the other members were not traced: whether what this rank waits for can be the work of equal GPUs.
   bool waits_for_unseen_hosts(size_t r) {
     double wait_ns = 0, compute_ns = 0;
-    bool matched = false;
+    bool complete = false;
     each_task(r, [&](const Block&, const BlockTask& task, uint32_t index) {
       if (is_compute_task(task.kind)) compute_ns += static_cast<double>(task.duration_ns);
       if (index == kNoIndex) return;
-      matched |= transfers_[r].transfers[index].matched;
+      complete |= transfers_[r].transfers[index].complete;
       wait_ns += static_cast<double>(transfers_[r].transfers[index].wait_ns);
     });
-    return !matched && wait_ns > kMostGpuWait * compute_ns;
+    return !complete && wait_ns > kMostGpuWait * compute_ns;
   }
 
   void find_lags(PeerGroup group) {
@@ -105,13 +105,20 @@ class LagFinder {
       for (uint32_t i = 0; i < transfers_[r].transfers.size(); ++i) {
         const Transfer& transfer = transfers_[r].transfers[i];
         if (!is_group(transfer.scope) || group_of(transfer.scope) != group) continue;
-        if (transfer.matched)
-          meetings[transfer.meeting].emplace_back(r, i);
-        else if (unseen_hosts_[r])  // the last host launched when bytes began to move
-          hosts_[r].lag_ns[i] = end_ns(r, i) - static_cast<double>(transfer.transfer_ns) - ready_ns(r, i);
+        if (transfer.matched) meetings[transfer.meeting].emplace_back(r, i);
       }
     }
     for (const auto& [number, members] : meetings) find_lags_of(members);
+    for (size_t r = 0; r < transfers_.size(); ++r) {
+      for (uint32_t i = 0; unseen_hosts_[r] && i < transfers_[r].transfers.size(); ++i) {
+        const Transfer& transfer = transfers_[r].transfers[i];
+        if (transfer.complete || !is_of(r, i, group)) continue;
+        // The last host launched when bytes began to move.
+        const double unseen_ns = end_ns(r, i) - static_cast<double>(transfer.transfer_ns) - ready_ns(r, i);
+        double& lag_ns = hosts_[r].lag_ns[i];
+        lag_ns = lag_ns == kUnknown ? unseen_ns : std::max(lag_ns, unseen_ns);
+      }
+    }
   }
 
   /// All members of a collective end together: how long before that each was ready tells how far their hosts are apart,

@@ -70,7 +70,7 @@ class RankEmitter {
         duration = static_cast<int64_t>(static_cast<double>(duration) * placed.gpu_scale);
       if (placed.comm_scale != 1 && task.kind == TaskKind::kTransfer && meetings.empty())
         duration = static_cast<int64_t>(static_cast<double>(duration) * placed.comm_scale);
-      add_task(placed.rank, task, duration);
+      add_task(placed.rank, t, duration);
       lags_.pass(task.kind, duration);
       for (uint32_t e = task.edge_begin; e < task.edge_end; ++e) add_edge(source.edges[e], base);
       for (const MeetingOf& each : meetings) attend(each.meeting, task.kind);
@@ -188,9 +188,10 @@ class RankEmitter {
     received_[meeting] = graph_.size() - 1;
   }
 
-  void add_task(uint32_t source_rank, const BlockTask& task, int64_t duration) {
+  void add_task(uint32_t source_rank, uint32_t index, int64_t duration) {
+    const BlockTask& task = program_.ranks[source_rank].tasks[index];
     const uint32_t id = graph_.size();
-    if (origins_) origins_->push_back({source_rank, task.event, block_, task.lane});
+    if (origins_) origins_->push_back({source_rank, task.event, index, block_, task.lane});
     // Rows refer to one table per rank; what was borrowed from another rank has no row in it.
     graph_.event.push_back(program_.ranks[source_rank].table == table_ ? task.event : kNoIndex);
     graph_.kind.push_back(task.kind);

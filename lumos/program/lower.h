@@ -46,6 +46,15 @@ struct PlannedRank {
 /// Nanoseconds of every task of every rank program, parallel to RankProgram::tasks.
 using TaskDurations = std::vector<std::vector<int64_t>>;
 
+/// What tasks take in a changed job. All parallel to each other.
+struct TaskTimes {
+  TaskDurations durations;
+  TaskDurations waiting_ns;  ///< of the durations
+  /// Of collectives among replicas that begin when kernels have ended: how much later the last replica is ready, which
+  /// is not in their durations. 0 of all else.
+  TaskDurations behind_ns;
+};
+
 struct LowerPlan {
   std::vector<PlannedRank> ranks;
   std::vector<MeetingOf> meeting_of;  ///< those of one kernel in a row
@@ -72,8 +81,9 @@ TaskDurations measured_durations(const Program& program);
 struct TaskOrigin {
   uint32_t rank = 0;  ///< index into Program::ranks
   uint32_t row = kNoIndex;
-  uint32_t block = 0;       ///< index into PlannedRank::blocks
-  uint16_t lane = kNoLane;  ///< index into Program::lanes
+  uint32_t task = kNoIndex;  ///< index into RankProgram::tasks
+  uint32_t block = 0;        ///< index into PlannedRank::blocks
+  uint16_t lane = kNoLane;   ///< index into Program::lanes
 };
 
 /// O(tasks). The graph has one step per rank, from its first task to its last. `origins`, if given, becomes parallel to

@@ -71,7 +71,8 @@ MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vec
 }
 
 std::vector<TaskLoad> loads_of(const ExecGraph& graph, const std::vector<TaskOrigin>& origins, const Program& program,
-                               const std::vector<RankTransfers>& transfers, const MeasuredLoads& measured) {
+                               const std::vector<RankTransfers>& transfers, const TaskTimes& times,
+                               const MeasuredLoads& measured) {
   std::vector<TaskLoad> loads(graph.size());
   for (uint32_t task = 0; task < graph.size(); ++task) {
     const TaskOrigin& origin = origins[task];
@@ -85,22 +86,31 @@ std::vector<TaskLoad> loads_of(const ExecGraph& graph, const std::vector<TaskOri
     }
     load.load = rows[origin.row].load;
     const uint32_t index = transfer ? transfers[origin.rank].of_row[origin.row] : kNoIndex;
-    int64_t old_ns = program.ranks[origin.rank].table->dur_ns[origin.row];
-    if (index != kNoIndex) old_ns -= transfers[origin.rank].transfers[index].host_wait_ns;
-    if (old_ns <= 0) continue;
-    const double scale = static_cast<double>(graph.duration_ns[task]) / static_cast<double>(old_ns);
-    load.contained_ns = static_cast<int64_t>(static_cast<double>(rows[origin.row].overlap_ns) * scale);
-    if (!transfer) continue;
+    if (index == kNoIndex) {
+      const int64_t old_ns = program.ranks[origin.rank].table->dur_ns[origin.row];
+      if (old_ns <= 0) continue;
+      const double scale = static_cast<double>(graph.duration_ns[task]) / static_cast<double>(old_ns);
+      load.contained_ns = static_cast<int64_t>(static_cast<double>(rows[origin.row].overlap_ns) * scale);
+      continue;
+    }
     // Where members meet in the graph, the duration is the transfer alone.
     bool meets = false;
     for (uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e)
       meets |= graph.edges[e].kind == EdgeKind::kRendezvous;
-    if (meets || index == kNoIndex) {
+    if (meets) {
       load.contained_ns = rows[origin.row].overlap_ns;
       continue;
     }
-    load.waiting_ns =
-        static_cast<int64_t>(static_cast<double>(transfers[origin.rank].transfers[index].wait_ns) * scale);
+    // A placed block may scale its collectives, their waiting with the rest.
+    const auto given_ns = static_cast<double>(std::max<int64_t>(1, times.durations[origin.rank][origin.task]));
+    const double scale = static_cast<double>(graph.duration_ns[task]) / given_ns;
+    const double waiting_ns = scale * static_cast<double>(times.waiting_ns[origin.rank][origin.task]);
+    const double moving_ns = static_cast<double>(graph.duration_ns[task]) - waiting_ns;
+    const int64_t old_moving_ns = transfers[origin.rank].transfers[index].transfer_ns;
+    load.waiting_ns = static_cast<int64_t>(waiting_ns);
+    if (old_moving_ns > 0)
+      load.contained_ns = static_cast<int64_t>(static_cast<double>(rows[origin.row].overlap_ns) * moving_ns /
+                                               static_cast<double>(old_moving_ns));
   }
   return loads;
 }

@@ -26,8 +26,10 @@ struct MeasuredLoads {
 MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vector<RankTransfers>& transfers,
                             int threads = 0);
 
-/// The loads of the tasks of a lowered graph. What a duration has grown by, its measured overlap has, too.
+/// The loads of the tasks of a graph that was lowered with `times`. What a duration has grown by, its measured overlap
+/// has, too; of a transfer only the part in which bytes move.
 std::vector<TaskLoad> loads_of(const ExecGraph& graph, const std::vector<TaskOrigin>& origins, const Program& program,
-                               const std::vector<RankTransfers>& transfers, const MeasuredLoads& measured);
+                               const std::vector<RankTransfers>& transfers, const TaskTimes& times,
+                               const MeasuredLoads& measured);
 
 }  // namespace lumos

@@ -53,7 +53,7 @@ struct Observation {
   double bytes;
   GroupSpan span;
   double us;
-  bool matched;  ///< the split into waiting and transfer was measured
+  bool measured;  ///< all members were traced, and so the split into waiting and transfer
 };
 
 /// Start, bytes over the links, bytes through the GPU's own memory.
@@ -91,7 +91,7 @@ Row fit_lower_side(const std::vector<Observation>& observations, const std::vect
     std::vector<double> kept_values;
     for (size_t i = 0; i < rows.size(); ++i) {
       const double fitted = rows[i][0] * x[0] + rows[i][1] * x[1] + rows[i][2] * x[2];
-      if (!observations[i].matched && values[i] > kFarAbove * fitted) continue;
+      if (!observations[i].measured && values[i] > kFarAbove * fitted) continue;
       kept_rows.push_back(rows[i]);
       kept_values.push_back(values[i]);
     }
@@ -293,13 +293,13 @@ Network fit_network(const Program& program, const std::vector<RankTransfers>& tr
   }
   std::vector<Observation> inside, between;
   for (auto& [key, times] : samples) {
-    auto [scope, kind, bytes, stage, between_nodes, matched] = key;
+    auto [scope, kind, bytes, stage, between_nodes, measured] = key;
     const GroupSpan span =
         scope == CommScope::kPipeline ? GroupSpan{2, between_nodes ? 1 : 2} : span_of(job, scope, stage, stage);
     if (span.members <= 1) continue;
     std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
     (span.crosses_nodes() ? between : inside)
-        .push_back({kind, static_cast<double>(bytes), span, times[times.size() / 2], matched});
+        .push_back({kind, static_cast<double>(bytes), span, times[times.size() / 2], measured});
   }
   Network network = defaults;
   network.switch_sums = sums_in_switches(program);

@@ -37,8 +37,8 @@ GroupSpan span_of(const Job& job, CommScope scope, int64_t stage, int64_t peer_s
 /// Bytes that a transfer without metadata moves, as the job's sizes say; of `job` or of a changed one.
 double expected_bytes(const Job& job, CommScope scope, CommKind kind);
 
-/// Splits unmatched collectives again: none of them takes longer than its tier needs for the bytes; the rest is
-/// waiting.
+/// Splits collectives again of which some member was not traced: none of them takes longer than its tier needs for the
+/// bytes; the rest is waiting.
 void bound_transfers(const Network& network, const Program& program, const Job& job,
                      std::vector<RankTransfers>* transfers);
 

@@ -398,7 +398,7 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   recovery.loads = measure_loads(graphs, recovery.transfers, threads);
   recovery.roles.resize(graphs.size());
   parallel_for(graphs.size(), threads, [&](size_t r) { recovery.roles[r] = find_roles(recovery.program.ranks[r]); });
-  recovery.kernels = fit_kernels(recovery.program.ranks, recovery.roles, job);
+  recovery.kernels = fit_kernels(recovery.program.ranks, recovery.roles, job, threads);
   return recovery;
 }
 

@@ -95,7 +95,7 @@ struct Runs {
   const Recovery& recovery;
   const Job& target;
   const Network& network;
-  Retimed times;
+  TaskTimes times;
   bool interference = true;
   bool variability = true;
 
@@ -113,7 +113,7 @@ struct Runs {
       return out;
     }
     const std::vector<TaskLoad> loads =
-        loads_of(out.graph, out.origins, recovery.program, recovery.transfers, recovery.loads);
+        loads_of(out.graph, out.origins, recovery.program, recovery.transfers, times, recovery.loads);
     out.timeline = simulate_with_loads(out.graph, loads, recovery.loads.interference);
     return out;
   }

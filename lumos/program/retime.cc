@@ -92,6 +92,7 @@ class Retimer {
   Retimer(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options)
       : recovery_(recovery), base_(recovery.job), target_(target), network_(network), options_(options) {}
 
+  const std::vector<int64_t>& waiting() const { return waiting_ns_; }
   const std::vector<int64_t>& behind() const { return behind_ns_; }
 
   std::vector<int64_t> run(size_t r) {
@@ -100,6 +101,7 @@ class Retimer {
     gpu_ = recovery_.kernels[r];
     std::vector<int64_t> durations;
     durations.reserve(rank.tasks.size());
+    waiting_ns_.assign(rank.tasks.size(), 0);
     behind_ns_.assign(rank.tasks.size(), 0);
     stage_ratio_ = stage_size_ratio(r);
     for (const BlockTask& task : rank.tasks) durations.push_back(changed(rank, roles, task));
@@ -109,9 +111,10 @@ class Retimer {
       if (index == kNoIndex) continue;
       const auto [moving_ns, waiting_ns] = changed_transfer(r, recovery_.transfers[r].transfers[index], beside[index]);
       const bool apart = recovery_.transfers[r].transfers[index].scope == CommScope::kData &&
-                         beside[index].when_ready && follows_kernel(rank, i);
+                         beside[index].when_ready && follows_kernel(rank, i) &&
+                         waiting_ns < INT32_MAX;  // the lag of an edge has 32 bits
+      (apart ? behind_ns_ : waiting_ns_)[i] = static_cast<int64_t>(waiting_ns);
       durations[i] = static_cast<int64_t>(moving_ns + (apart ? 0 : waiting_ns));
-      if (apart) behind_ns_[i] = static_cast<int64_t>(waiting_ns);
     }
     return durations;
   }
@@ -292,7 +295,7 @@ class Retimer {
   const RetimeOptions& options_;
   Gpu gpu_;
   double stage_ratio_ = 1;
-  std::vector<int64_t> behind_ns_;
+  std::vector<int64_t> waiting_ns_, behind_ns_;
 };
 
 }  // namespace
@@ -308,11 +311,12 @@ double growth_of_waits(int64_t before, int64_t after) {
   return before > 1 ? expected_maximum(after) / expected_maximum(before) : 1;
 }
 
-Retimed retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options) {
-  Retimed out;
+TaskTimes retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options) {
+  TaskTimes out;
   for (size_t r = 0; r < recovery.program.ranks.size(); ++r) {
     Retimer retimer(recovery, target, network, options);
     out.durations.push_back(retimer.run(r));
+    out.waiting_ns.push_back(retimer.waiting());
     out.behind_ns.push_back(retimer.behind());
   }
   return out;

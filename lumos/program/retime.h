@@ -15,14 +15,7 @@ struct RetimeOptions {
   bool variability = true;
 };
 
-struct Retimed {
-  TaskDurations durations;
-  /// Of collectives among replicas that begin when kernels have ended: how much later the last replica is ready, which
-  /// is not in their durations. Parallel to `durations`; 0 of all else.
-  TaskDurations behind_ns;
-};
-
-Retimed retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options);
+TaskTimes retime(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options);
 
 /// FLOPs of a layer of one micro-batch, each as long as `gpu` takes for it, in `target` over those in `base`.
 double layer_work_ratio(const Job& base, const Job& target, const Gpu& gpu);

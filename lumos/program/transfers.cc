@@ -13,8 +13,8 @@
 namespace lumos {
 namespace {
 
-/// With one member traced, the transfer is taken to be this quantile of equal collectives: some rank is last now and
-/// then, and the shortest of many is noise.
+/// Where some members were not traced, the transfer is taken to be no more than this quantile of equal collectives:
+/// some traced rank is last now and then, and the shortest of many is noise.
 constexpr double kAloneQuantile = 0.2;
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
@@ -230,7 +230,7 @@ int64_t members_of(CommScope scope, const Job& job) {
     case CommScope::kData:
       return job.data_parallel_size;
     case CommScope::kModel:
-      return job.pipeline_model_parallel_size;  // at least
+      return job.world_size;
     default:
       return 2;
   }
@@ -283,7 +283,8 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
     const Transfer& first = all[members[0].first].transfers[members[0].second];
     const bool complete = std::ssize(members) >= members_of(first.scope, job);
     int64_t shortest = shortest_of(members);
-    if (!complete) shortest = std::min(shortest, low(partial[equal_to(first)]));
+    // Without sizes, equal ones are not told from others.
+    if (!complete && first.bytes > 0) shortest = std::min(shortest, low(partial[equal_to(first)]));
     for (auto [r, i] : members) {
       Transfer& transfer = all[r].transfers[i];
       transfer.wait_ns = transfer.transfer_ns - shortest;

@@ -52,9 +52,10 @@ struct RankTransfers {
   std::vector<uint32_t> of_row;     ///< per table row, or kNoIndex
 };
 
-/// Per rank of the program. The transfer of a collective is the shortest duration among its traced members, for whoever
-/// arrives last does not wait; where only one member is traced, a low quantile of equal collectives. `catalogs`, one
-/// per rank, tell what point-to-point kernels carry.
+/// Per rank of the program. The transfer of a collective is the shortest duration among its members if all were traced,
+/// for whoever arrives last does not wait; if only some were, no more than a low quantile of those of equal
+/// collectives; with one, a low quantile of equal collectives. `catalogs`, one per rank, tell what point-to-point
+/// kernels carry.
 std::vector<RankTransfers> find_transfers(const Program& program, const std::vector<RankCatalog>& catalogs,
                                           const Job& job);
 
