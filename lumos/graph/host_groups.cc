@@ -77,12 +77,7 @@ RankThreads threads_of(const EventTable& table) {
     operation.end_ns = table.info.base_ns + table.end_ns(transfer.row);
     const uint32_t call = transfer.enqueue_row == kNoIndex ? transfer.row : transfer.enqueue_row;
     operation.called_ns = table.ts_ns[call];
-    // By the tensors of the call: the thread's own row may name what lies in their place when it runs.
-    const OpDetail* called = table.op_detail(call);
-    const OpDetail* own = table.op_detail(transfer.row);
-    if (called != nullptr && own != nullptr && is_even(operation.kind)) {
-      operation.bytes = input_bytes(table.text(called->input_dims), table.text(own->input_types));
-    }
+    if (is_even(operation.kind)) operation.bytes = transfer_bytes(table, transfer.row, transfer.enqueue_row);
     out.operations[at->second].push_back(operation);
   }
   return out;
@@ -144,7 +139,7 @@ size_t number_of_cuts(size_t lanes, size_t count) {
 std::vector<Cut> cuts_into(const EventTable& table, const RankThreads& threads, size_t count, ProgramNumbers& numbers) {
   std::vector<Cut> cuts;
   const size_t lanes = threads.lanes.size();
-  if (count > lanes || lanes > kThreadsPerGroup * count) return cuts;
+  if (number_of_cuts(lanes, count) == 0) return cuts;
   std::vector<size_t> pairs = first_choice(lanes - count);  // which runs have two threads
   do {
     Cut cut;

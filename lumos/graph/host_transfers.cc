@@ -233,6 +233,13 @@ HostTransfers find_host_transfers(const EventTable& table, const HostProgram& ho
   return Finder(table, host).run();
 }
 
+int64_t transfer_bytes(const EventTable& table, uint32_t row, uint32_t enqueue_row) {
+  const OpDetail* own = table.op_detail(row);
+  if (own == nullptr) return -1;
+  const OpDetail* called = enqueue_row == kNoIndex ? nullptr : table.op_detail(enqueue_row);
+  return input_bytes(table.text((called != nullptr ? called : own)->input_dims), table.text(own->input_types));
+}
+
 int64_t input_bytes(std::string_view dims, std::string_view types) {
   int64_t sum = 0, product = 1;
   bool any = false, in_tensor = false;

@@ -39,6 +39,10 @@ std::vector<bool> transfer_lanes(const EventTable& table);
 /// O(n log n). Queues are first in, first out: the k-th operation of a kind belongs to the k-th call of that kind.
 HostTransfers find_host_transfers(const EventTable& table, const HostProgram& host);
 
+/// Bytes that the operation of `row` moves, by the tensors of the call that put it into its queue (kNoIndex: not
+/// known): the thread's own row may name what lies in their place when it runs. -1 where nothing tells.
+int64_t transfer_bytes(const EventTable& table, uint32_t row, uint32_t enqueue_row);
+
 /// Bytes of the tensors that an operator's "Input Dims" and "Input type" tell, -1 where they tell none:
 /// "[[2,3],[]]", "[\"float\",\"\"]" is 24.
 int64_t input_bytes(std::string_view dims, std::string_view types);

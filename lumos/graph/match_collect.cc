@@ -161,11 +161,13 @@ class RankCollector {
       if (on_thread) {
         // Threads that share a queue take turns as chance has it: they are one lane.
         kernel.lane = first_thread.try_emplace(host_group(row), kernel.lane).first->second;
+        CallOrder call;
         if (const auto found = sequences.find(row); found != sequences.end()) {
-          kernel.sequence = found->second.sequence;
+          call = found->second;
+          kernel.sequence = call.sequence;
           kernel.in_call_order = true;
         }
-        kernel.bytes = bytes_on_thread(row, sequences);
+        kernel.bytes = transfer_bytes(table_, row, call.enqueue_row);
       }
       if (const CollectiveDetail* detail = detail_of(row)) {
         fill(*detail, local);
@@ -183,15 +185,6 @@ class RankCollector {
 
  private:
   uint32_t host_group(uint32_t row) const { return host_groups_.empty() ? kNoIndex : host_groups_[table_.lane[row]]; }
-
-  /// By the tensors of the call: the thread's own row may name what lies in their place when it runs.
-  int64_t bytes_on_thread(uint32_t row, const std::unordered_map<uint32_t, CallOrder>& calls) const {
-    const OpDetail* op = table_.op_detail(row);
-    if (op == nullptr) return -1;
-    const auto call = calls.find(row);
-    const OpDetail* called = call == calls.end() ? nullptr : table_.op_detail(call->second.enqueue_row);
-    return input_bytes(table_.text((called != nullptr ? called : op)->input_dims), table_.text(op->input_types));
-  }
 
   const CollectiveDetail* detail_of(uint32_t row) const {
     if (const CollectiveDetail* detail = table_.collective_detail(row)) return detail;

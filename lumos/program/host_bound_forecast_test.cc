@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "lumos/base/test_data.h"
-#include "lumos/model/job_file.h"
+#include "lumos/program/test_sets.h"
 #include "lumos/program/test_synthetic.h"
-#include "lumos/trace/reader.h"
 
 namespace lumos {
 namespace {
@@ -43,15 +42,6 @@ TEST(HostBoundForecast, AChangedJobTakesWhatItTakesWhenSynthesized) {
           << recovery.job.virtual_pipeline_model_parallel_size << ", " << change.front().first;
     }
   }
-}
-
-Recovery recover_set(const std::string& folder) {
-  const JobFile file = read_job_file(folder + "/config.json").value();
-  TraceSet set = read_traces({folder}, {}).value();
-  std::vector<ExecGraph> graphs;
-  for (EventTable& table : set.tables)
-    graphs.push_back(build_graph(std::make_shared<const EventTable>(std::move(table)), {}));
-  return recover_job(graphs, file.job, default_network()).value();
 }
 
 /// In the emulated job compute kernels that take half or one and a half times as long change the step by 0.3 %. By how

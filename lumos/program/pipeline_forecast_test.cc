@@ -3,27 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "lumos/base/test_data.h"
-#include "lumos/graph/build.h"
-#include "lumos/model/job_file.h"
 #include "lumos/program/anchor.h"
-#include "lumos/program/predict.h"
-#include "lumos/trace/reader.h"
+#include "lumos/program/test_sets.h"
 
 namespace lumos {
 namespace {
-
-Recovery recover_set(const std::string& folder) {
-  const Result<JobFile> file = read_job_file(folder + "/config.json");
-  EXPECT_TRUE(file) << file.error().message;
-  Result<TraceSet> set = read_traces({folder}, {});
-  EXPECT_TRUE(set) << set.error().message;
-  std::vector<ExecGraph> graphs;
-  for (EventTable& table : set->tables)
-    graphs.push_back(build_graph(std::make_shared<const EventTable>(std::move(table)), {}));
-  Result<Recovery> recovery = recover_job(graphs, file->job, default_network());
-  EXPECT_TRUE(recovery) << recovery.error().message;
-  return std::move(*recovery);
-}
 
 std::string number(int value) { return std::to_string(value); }
 

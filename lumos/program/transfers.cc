@@ -9,6 +9,7 @@
 
 #include "lumos/graph/match_collect.h"
 #include "lumos/model/parameters.h"
+#include "lumos/program/network.h"
 
 namespace lumos {
 namespace {
@@ -223,19 +224,6 @@ Meeting meeting_of(const Job& job, int32_t rank, const Transfer& transfer, int16
   return {transfer.scope, place.tensor, place.data, place.stage, step, stream, ordinal};
 }
 
-int64_t members_of(CommScope scope, const Job& job) {
-  switch (scope) {
-    case CommScope::kTensor:
-      return job.tensor_model_parallel_size;
-    case CommScope::kData:
-      return job.data_parallel_size;
-    case CommScope::kModel:
-      return job.world_size;
-    default:
-      return 2;
-  }
-}
-
 void split_durations(const Program& program, const Job& job, std::vector<RankTransfers>& all) {
   std::map<Meeting, std::vector<std::pair<size_t, uint32_t>>> meetings;
   using Equal = std::tuple<CommScope, CommKind, int64_t, bool>;
@@ -266,11 +254,16 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
     for (auto [r, i] : members) shortest = std::min(shortest, all[r].transfers[i].transfer_ns);
     return shortest;
   };
+  const auto is_complete = [&](const std::vector<std::pair<size_t, uint32_t>>& members) {
+    const auto [r, i] = members[0];
+    const int64_t stage = place_of(job, program.ranks[r].rank).stage;
+    return std::ssize(members) >= span_of(job, all[r].transfers[i].scope, stage, stage).members;
+  };
   // Where some members were not traced, all that were may have waited for one of those.
   std::map<Equal, std::vector<int64_t>> partial;
   for (auto& [key, members] : meetings) {
     const Transfer& first = all[members[0].first].transfers[members[0].second];
-    if (std::ssize(members) < members_of(first.scope, job)) partial[equal_to(first)].push_back(shortest_of(members));
+    if (!is_complete(members)) partial[equal_to(first)].push_back(shortest_of(members));
   }
   for (auto* lists : {&equal, &partial})
     for (auto& [key, durations] : *lists) std::sort(durations.begin(), durations.end());
@@ -281,7 +274,7 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
   for (auto& [key, members] : meetings) {
     ++meeting;
     const Transfer& first = all[members[0].first].transfers[members[0].second];
-    const bool complete = std::ssize(members) >= members_of(first.scope, job);
+    const bool complete = is_complete(members);
     int64_t shortest = shortest_of(members);
     // Without sizes, equal ones are not told from others.
     if (!complete && first.bytes > 0) shortest = std::min(shortest, low(partial[equal_to(first)]));

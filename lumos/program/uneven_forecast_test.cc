@@ -8,11 +8,8 @@
 #include "lumos/base/file.h"
 #include "lumos/base/json_value.h"
 #include "lumos/base/test_data.h"
-#include "lumos/graph/build.h"
-#include "lumos/model/job_file.h"
-#include "lumos/program/predict.h"
+#include "lumos/program/test_sets.h"
 #include "lumos/program/test_synthetic.h"
-#include "lumos/trace/reader.h"
 
 namespace lumos {
 namespace {
@@ -25,15 +22,9 @@ struct Steps {
 
 /// `configuration` of a set's actual.json, predicted from the set's traces by `change`.
 Steps steps_of(const std::string& folder, const std::string& configuration, const Settings& change) {
-  const JobFile file = read_job_file(folder + "/config.json").value();
-  TraceSet set = read_traces({folder}, {}).value();
-  std::vector<ExecGraph> graphs;
-  for (EventTable& table : set.tables)
-    graphs.push_back(build_graph(std::make_shared<const EventTable>(std::move(table)), {}));
-  const Recovery recovery = recover_job(graphs, file.job, default_network()).value();
   const std::string path = folder + "/actual.json";
   const Value actual = parse_json(read_file(path).value(), path).value();
-  return {predicted_ms(recovery, change), *actual.find(configuration)->find("step_ms")->get<double>()};
+  return {predicted_ms(recover_set(folder), change), *actual.find(configuration)->find("step_ms")->get<double>()};
 }
 
 // A rank that is ahead of its group waits beside the products of the backward passes, where it costs nothing. With
@@ -104,7 +95,8 @@ TEST(UnevenForecast, ALateReplicaIsWaitedForOnce) {
 
 // A replica's lateness is not in the durations, so that interference must not take any of it for bytes that move.
 TEST(UnevenForecast, WaitingDoesNotChangeWhatRunsBesideIt) {
-  const Recovery even = overlapping_replicas();
+  Recovery even = overlapping_replicas();
+  even.loads.interference.longer_per_overlap.fill(0.3);
   const Recovery uneven = with_waits(
       even, [](const Transfer& transfer) { return moves_parameters(transfer); }, 500'000);
   const auto kernel_ms = [](const Recovery& recovery) {
@@ -126,10 +118,14 @@ TEST(UnevenForecast, WaitingThatNothingRunsBesideGrowsWithTheGroup) {
                                           test_cluster());
   const auto chosen = [](const Transfer& transfer) { return transfer.scope == CommScope::kTensor; };
   const Settings change = {{"tensor_model_parallel_size", "4"}};
-  const double first_ms = predicted_ms(with_waits(even, chosen, 50'000), change) - predicted_ms(even, change);
-  const double second_ms = predicted_ms(with_waits(even, chosen, 100'000), change) - predicted_ms(even, change);
-  EXPECT_GT(first_ms, 0);
-  EXPECT_GT(second_ms, first_ms);
+  const auto longer_ms = [&](int64_t wait_ns) {
+    return predicted_ms(with_waits(even, chosen, wait_ns), change) - predicted_ms(even, change);
+  };
+  EXPECT_GT(longer_ms(50'000), 0);
+  EXPECT_GT(longer_ms(100'000), longer_ms(50'000));
+  // Once it is far more than products can hide, all that is added shows.
+  const double more_ms = longer_ms(2'000'000) - longer_ms(1'000'000);
+  EXPECT_NEAR((longer_ms(3'000'000) - longer_ms(2'000'000)) / more_ms, 1, 0.1);
 }
 
 }  // namespace
