@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "source_dir.h"
+
 namespace lumos {
 
 /// The path of a file of the repository.

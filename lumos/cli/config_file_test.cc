@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "lumos/base/test_data.h"
+
 namespace lumos {
 namespace {
 
-const std::string kClusters = std::string(LUMOS_SOURCE_DIR) + "/configs/clusters";
+const std::string kClusters = source_path("configs/clusters");
 
 std::string error_of(const Result<std::string>& found) { return found ? "" : found.error().message; }
 

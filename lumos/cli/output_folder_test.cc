@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "lumos/base/test_data.h"
 #include "lumos/base/test_folder.h"
 #include "lumos/cli/test_command.h"
 
@@ -57,7 +58,7 @@ TEST_F(OutputFolder, TracesOfAnotherJobAreRefusedUnlessForced) {
 }
 
 TEST_F(OutputFolder, SynthWritesOneJobAgainButNoOther) {
-  const std::string configs = std::string(LUMOS_SOURCE_DIR) + "/configs/";
+  const std::string configs = source_path("configs/");
   const std::vector<std::string> words = {"synth",
                                           "--job",
                                           configs + "jobs/demo.toml",

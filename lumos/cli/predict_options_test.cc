@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "lumos/base/test_data.h"
 #include "lumos/base/test_folder.h"
 #include "lumos/cli/test_command.h"
 #include "lumos/report/text_table.h"
@@ -11,7 +12,7 @@
 namespace lumos {
 namespace {
 
-std::string config(const std::string& name) { return std::string(LUMOS_SOURCE_DIR) + "/configs/" + name; }
+std::string config(const std::string& name) { return source_path("configs/") + name; }
 
 class PredictOptionsTest : public ::testing::Test {
  protected:

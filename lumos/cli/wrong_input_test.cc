@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "lumos/base/file.h"
+#include "lumos/base/test_data.h"
 #include "lumos/base/test_folder.h"
 #include "lumos/cli/test_command.h"
 
@@ -22,7 +23,7 @@ class WrongInput : public ::testing::Test {
   std::string path(const std::string& name) const { return folder_.path(name); }
   std::string write(const std::string& name, const std::string& text) const { return folder_.write(name, text); }
   /// A file of the repository, which commands find by name only once installed.
-  static std::string config(const std::string& name) { return std::string(LUMOS_SOURCE_DIR) + "/configs/" + name; }
+  static std::string config(const std::string& name) { return source_path("configs/") + name; }
 
   void expect(const std::vector<std::string>& words, int exit, const std::vector<std::string>& parts) const {
     const CommandRun run = run_command(words);
