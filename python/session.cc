@@ -120,7 +120,9 @@ Result<Answer> predict(const LoadedJob& loaded, const PredictRequest& request, C
 }
 
 Result<Answer> predict_configuration(const LoadedJob& loaded, const JobChange& change, Console& console) {
-  const PredictResult result = TRY(predict_job(loaded.read, change, console));
+  SharedTables tables;
+  for (const RankTasks& rank : loaded.graph().ranks) tables.push_back(rank.table);
+  const PredictResult result = TRY(predict_tables(std::move(tables), change, loaded.threads(), console));
   return Answer{predict_json(result), predict_text(result)};
 }
 

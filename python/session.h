@@ -61,7 +61,7 @@ Answer stragglers(const LoadedJob& loaded);
 /// `prediction` is what a command printed with --json, `label` stands for it in messages.
 Result<Answer> validate(const LoadedJob& loaded, const std::string& prediction, const std::string& label, bool all);
 Result<Answer> predict(const LoadedJob& loaded, const PredictRequest& request, Console& console);
-/// Reads the traces again: a program is recovered from ranks that are not linked.
+/// Of the ranks as they were read: a program is recovered from ranks that are not linked.
 Result<Answer> predict_configuration(const LoadedJob& loaded, const JobChange& change, Console& console);
 
 /// What `lumos critical-path` is asked; rank and step -1 for its defaults.

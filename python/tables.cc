@@ -10,7 +10,7 @@
 #include "lumos/report/figures/row_times.h"
 #include "lumos/report/figures/steps.h"
 #include "lumos/report/files/overlay.h"
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 

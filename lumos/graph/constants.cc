@@ -35,7 +35,8 @@ int64_t middle_mean(std::vector<int64_t> samples) {
 
 std::vector<Constant> ConstantFitter::fit() const {
   std::vector<Constant> out;
-  for (const auto& [name, samples] : samples_) out.push_back({name, middle_mean(samples), samples.size()});
+  for (const auto& [name, samples] : samples_)
+    if (!samples.empty()) out.push_back({name, middle_mean(samples), samples.size()});
   return out;
 }
 

@@ -18,6 +18,8 @@ namespace lumos {
 class ConstantFitter {
  public:
   void add(const std::string& name, int64_t sample_ns) { samples_[name].push_back(sample_ns); }
+  /// Where samples of a constant go; stays as long as this lives.
+  std::vector<int64_t>& samples(const std::string& name) { return samples_[name]; }
   /// Fits all; names without samples are absent.
   std::vector<Constant> fit() const;
 

@@ -8,6 +8,8 @@
 
 #include "lumos/base/result.h"
 #include "lumos/trace/table/nesting.h"
+#include "lumos/trace/table/row_meaning.h"
+#include "lumos/trace/words/written_names.h"
 
 namespace lumos {
 namespace {
@@ -17,7 +19,7 @@ struct Piece {
   uint32_t rank = 0;   ///< index into Program::ranks
   uint32_t event = 0;  ///< row of its table
   uint32_t block = 0;  ///< placed block
-  uint16_t lane = kNoLane;
+  uint32_t lane = kNoLane;
   uint32_t repeat = 0;  ///< communication that was put in has one event, however often a block runs it
   int64_t start_ns = std::numeric_limits<int64_t>::max();
   int64_t end_ns = std::numeric_limits<int64_t>::min();
@@ -47,7 +49,7 @@ class TableMaker {
   const EventTable& source(uint32_t rank) const { return *program_.ranks[rank].table; }
 
   static bool is_step(const EventTable& table, uint32_t row) {
-    return table.kind[row] == EventKind::kAnnotation && table.name_of(row).starts_with("ProfilerStep");
+    return table.kind[row] == EventKind::kAnnotation && is_step_mark(table, row);
   }
 
   void collect_pieces() {
@@ -190,7 +192,7 @@ class TableMaker {
     const int64_t begin = run_.timeline.start_ns[step.first_task];
     int64_t end = step.last_task == kNoIndex ? begin : run_.timeline.end_ns[step.last_task];
     for (uint32_t task : step.last_gpu_tasks) end = std::max(end, run_.timeline.end_ns[task]);
-    push(names_->intern("ProfilerStep#0"), main_lane_, EventKind::kAnnotation, begin, end - begin);
+    push(names_->intern(step_name(0)), main_lane_, EventKind::kAnnotation, begin, end - begin);
   }
 
   const Program& program_;
@@ -200,10 +202,10 @@ class TableMaker {
   EventTable out_;
   std::vector<Piece> pieces_;
   std::set<uint32_t> begun_;                                            ///< pieces whose arrival or call has come
-  std::map<std::tuple<uint32_t, uint32_t, uint16_t>, uint32_t> index_;  ///< the last piece of each
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint32_t> index_;  ///< the last piece of each
   std::map<std::tuple<uint32_t, uint32_t, uint32_t, int64_t>, int64_t> numbers_;
   std::map<std::pair<const EventTable*, const GpuDetail*>, uint32_t> details_;
-  std::map<uint16_t, uint32_t> lanes_;
+  std::map<uint32_t, uint32_t> lanes_;
   uint32_t main_lane_ = 0;
 };
 

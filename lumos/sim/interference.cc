@@ -6,7 +6,6 @@
 
 #include "lumos/sim/overlap.h"
 #include "lumos/sim/simulate.h"
-#include "lumos/trace/table/kernel_family.h"
 
 namespace lumos {
 
@@ -48,33 +47,16 @@ uint64_t size_of(const EventTable& table, uint32_t row) {
   return size;
 }
 
-// Classes by name are looked up once per distinct name.
-class Classes {
- public:
-  explicit Classes(const EventTable& table) : table_(table), known_(table.names->size(), LoadClass::kCount) {}
-  LoadClass of(uint32_t row, TaskKind kind) {
-    if (kind != TaskKind::kKernel) return load_class(table_, row, kind);
-    LoadClass& known = known_[static_cast<uint32_t>(table_.name[row])];
-    if (known == LoadClass::kCount) known = load_class(table_, row, kind);
-    return known;
-  }
-
- private:
-  const EventTable& table_;
-  std::vector<LoadClass> known_;
-};
-
 std::vector<Work> collect(const ExecGraph& graph) {
   std::vector<Work> out;
   for (uint32_t r = 0; r < graph.ranks.size(); ++r) {
     const RankTasks& rank = graph.ranks[r];
-    Classes classes(*rank.table);
     for (uint32_t t = rank.first_task; t < rank.end_task; ++t) {
       const bool counts = is_compute_task(graph.kind[t]) || graph.kind[t] == TaskKind::kTransfer;
       const uint32_t row = graph.event[t];
       if (!counts || row == kNoIndex) continue;
       out.push_back({r, static_cast<uint32_t>(rank.table->name[row]), size_of(*rank.table, row), t,
-                     classes.of(row, graph.kind[t])});
+                     load_class(*rank.table, row, graph.kind[t])});
     }
   }
   return out;
@@ -135,7 +117,7 @@ void add_group(const ExecGraph& graph, const std::vector<int64_t>& overlap, cons
 LoadClass load_class(const EventTable& table, uint32_t row, TaskKind kind) {
   if (kind == TaskKind::kTransfer) return LoadClass::kTransfer;
   if (kind != TaskKind::kKernel) return LoadClass::kMemory;
-  const KernelFamily family = kernel_family(table.name_of(row));
+  const KernelFamily family = table.kernel_meaning(row).family;
   const bool matrix =
       family == KernelFamily::kGemm || family == KernelFamily::kAttention || family == KernelFamily::kConvolution;
   return matrix ? LoadClass::kMatrix : LoadClass::kMemory;

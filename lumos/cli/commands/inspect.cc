@@ -73,19 +73,19 @@ Status run_inside(const InspectArguments& arguments, TraceSet set, Console& cons
 
 /// The program that recovery finds; a job file tells what the traces do not.
 Status run_program(const InspectArguments& arguments, TraceSet set, Console& console) {
-  std::optional<Job> job;
+  const SharedTables tables = share_tables(std::move(set.tables));
+  const int threads = static_cast<int>(arguments.read.threads);
+  std::optional<TracedJob> job;
   if (!arguments.job_file.empty()) {
-    const JobFile file = TRY(read_traced_job(TRY(find_config("jobs", arguments.job_file)), set.tables,
-                                             static_cast<int>(arguments.read.threads)));
-    for (const std::string& warning : file.warnings) console.note(warning);
-    job = file.job;
+    job = TRY(read_traced_job(TRY(find_config("jobs", arguments.job_file)), tables, threads));
+    for (const std::string& warning : job->file.warnings) console.note(warning);
   }
-  std::vector<ExecGraph> graphs(set.tables.size());
-  std::vector<RecoveredRank> recovered(set.tables.size());
-  parallel_for(set.tables.size(), static_cast<int>(arguments.read.threads), [&](size_t i) {
-    auto table = std::make_shared<const EventTable>(std::move(set.tables[i]));
-    recovered[i] = recover(*table, job ? hints_from_job(*job, table->info.rank) : hints_from_groups(*table));
-    graphs[i] = build_graph(std::move(table), BuildOptions{});
+  std::vector<ExecGraph> graphs(tables.size());
+  std::vector<RecoveredRank> recovered(tables.size());
+  parallel_for(tables.size(), threads, [&](size_t i) {
+    const EventTable& table = *tables[i];
+    recovered[i] = recover(table, job ? hints_from_job(job->file.job, table.info.rank) : hints_from_groups(table));
+    graphs[i] = build_graph(tables[i], BuildOptions{});
   });
   const Program program = make_program(graphs, std::move(recovered));
   std::vector<LoweredAgain> again(graphs.size());

@@ -29,12 +29,12 @@ BreakdownMs breakdown_of(const StepFigures& figures) {
   return breakdown;
 }
 
-bool has_gpu_work(const EventTable& table) {
-  return std::any_of(table.kind.begin(), table.kind.end(), [](EventKind kind) { return is_gpu_work(kind); });
+bool has_gpu_work(const std::shared_ptr<const EventTable>& table) {
+  return std::any_of(table->kind.begin(), table->kind.end(), [](EventKind kind) { return is_gpu_work(kind); });
 }
 
 /// Traces of CPUs alone: there is no program of kernels to recover, and of the job only the layers can change.
-Result<PredictResult> predict_on_cpus(std::vector<EventTable> tables, const Job& base, const Job& target,
+Result<PredictResult> predict_on_cpus(const SharedTables& tables, const Job& base, const Job& target,
                                       const std::vector<JobSetting>& settings, int threads,
                                       const std::stop_token& stop) {
   for (const auto& [name, value] : settings) {
@@ -46,7 +46,9 @@ Result<PredictResult> predict_on_cpus(std::vector<EventTable> tables, const Job&
   JobOptions options;
   options.read.threads = threads;
   options.read.stop = stop;
-  const LinkedJob job = link_job(std::move(tables), options);
+  std::vector<EventTable> own;
+  for (const auto& table : tables) own.push_back(*table);
+  const LinkedJob job = link_job(std::move(own), options);
   if (stop.stop_requested()) return fail_interrupted();
   ExecGraph changed = TRY(with_layers(job, base.num_layers, target.num_layers));
   PredictOptions predict;
@@ -54,8 +56,18 @@ Result<PredictResult> predict_on_cpus(std::vector<EventTable> tables, const Job&
   return predict_result(job.linked.graph, std::move(changed), predict);
 }
 
-/// What is wrong with the request whatever the traces say: long reading should not come first.
-Status check_request(const JobChange& change, const std::vector<JobSetting>& settings) {
+/// What is asked, as far as no trace is needed to understand it.
+struct Request {
+  std::vector<JobSetting> settings;
+  Value job_file;
+  IgnoredMetadata ignored;
+};
+
+/// What is wrong with a request whatever the traces say: long reading should not come first.
+Result<Request> read_request(const JobChange& change) {
+  Request request;
+  request.settings = TRY(read_settings(change.settings));
+  const std::vector<JobSetting>& settings = request.settings;
   if (change.seeds < 1 || change.seeds > kMostSeeds)
     return fail(ErrorKind::kUsage, "predict: --seeds {}: from 1 to {}", change.seeds, kMostSeeds);
   for (const auto& [name, value] : settings) {
@@ -63,10 +75,12 @@ Status check_request(const JobChange& change, const std::vector<JobSetting>& set
     return fail(ErrorKind::kUsage, "--set {}: a number of the cluster, which --cluster alone says here", name);
   }
   // Traces may complete a file that does not resolve alone; one that does must allow the change.
-  const Result<JobFile> alone = read_job_file(change.job_file);
+  request.job_file = TRY(read_value_file(change.job_file));
+  const Result<JobFile> alone = job_from_value(ValueView(request.job_file, change.job_file));
   if (!alone && alone.error().kind != ErrorKind::kUsage) return tl::unexpected<Error>(alone.error());
   if (alone) TRY(change_job(alone->job, settings));
-  return {};
+  request.ignored = TRY(parse_ignored(change.ignore));
+  return request;
 }
 
 /// Settings that leave the job as it was, because it was so or because something else decides.
@@ -88,23 +102,26 @@ std::vector<std::string> idle_settings(const Job& base, const Job& target, const
   return idle;
 }
 
-}  // namespace
+SharedTables without(const IgnoredMetadata& ignored, SharedTables tables) {
+  for (auto& table : tables) {
+    EventTable bare = *table;
+    ignore_metadata(bare, ignored);
+    table = std::make_shared<const EventTable>(std::move(bare));
+  }
+  return tables;
+}
 
-Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& change, Console& console) {
-  const std::vector<JobSetting> settings = TRY(read_settings(change.settings));
-  TRY_STATUS(check_request(change, settings));
-
-  const IgnoredMetadata ignored = TRY(parse_ignored(change.ignore));
-  TraceSet set = TRY(read_for(read, console));
-  for (EventTable& table : set.tables) ignore_metadata(table, ignored);
-  JobFile base = TRY(read_traced_job(change.job_file, set.tables, static_cast<int>(read.threads)));
+Result<PredictResult> predict_request(SharedTables tables, const Request& request, const JobChange& change, int threads,
+                                      Console& console) {
+  const std::vector<JobSetting>& settings = request.settings;
+  if (!change.ignore.empty()) tables = without(request.ignored, std::move(tables));
+  TracedJob traced = TRY(traced_job(ValueView(request.job_file, change.job_file), change.job_file, tables, threads));
+  JobFile base = traced.file;
   const Job target = TRY(change_job(base.job, settings));
   for (std::string& warning : idle_settings(base.job, target, settings)) base.warnings.push_back(std::move(warning));
   for (std::string& warning : kept_sizes(base.job, target, settings)) base.warnings.push_back(std::move(warning));
-  const int threads = static_cast<int>(read.threads);
-  if (std::none_of(set.tables.begin(), set.tables.end(), has_gpu_work)) {
-    PredictResult result =
-        TRY(predict_on_cpus(std::move(set.tables), base.job, target, settings, threads, console.stop));
+  if (std::none_of(tables.begin(), tables.end(), has_gpu_work)) {
+    PredictResult result = TRY(predict_on_cpus(tables, base.job, target, settings, threads, console.stop));
     for (const std::string& text : change.settings) result.changes.push_back({text, 0, 0, {}});
     result.warnings = base.warnings;
     result.job = job_figures(target, result.predicted_ms, "");
@@ -113,7 +130,7 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   const Network network = change.cluster.empty()
                               ? default_network()
                               : network_of(TRY(read_cluster_file(TRY(find_config("clusters", change.cluster)))));
-  const Recovery recovery = TRY(recover_tables(std::move(set.tables), base.job, network, threads, console.stop));
+  const Recovery recovery = TRY(recover_tables(tables, std::move(traced), network, threads, console.stop));
   ForecastOptions options;
   options.network_given = !change.cluster.empty();
   options.stop = console.stop;
@@ -153,6 +170,19 @@ Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& ch
   result.work = mean_work(works);
   result.curves = mean_curves(curves);
   return result;
+}
+
+}  // namespace
+
+Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& change, Console& console) {
+  const Request request = TRY(read_request(change));
+  TraceSet set = TRY(read_for(read, console));
+  return predict_request(share_tables(std::move(set.tables)), request, change, static_cast<int>(read.threads), console);
+}
+
+Result<PredictResult> predict_tables(SharedTables tables, const JobChange& change, int threads, Console& console) {
+  const Request request = TRY(read_request(change));
+  return predict_request(std::move(tables), request, change, threads, console);
 }
 
 }  // namespace lumos

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lumos/cli/arguments/read_arguments.h"
+#include "lumos/cli/commands/traced_job.h"
 #include "lumos/report/results/predict_result.h"
 
 namespace lumos {
@@ -22,5 +23,8 @@ struct JobChange {
 
 /// Errors: what reading, recovery and the job file say; kUsage for a setting that cannot be.
 Result<PredictResult> predict_job(const ReadArguments& read, const JobChange& change, Console& console);
+
+/// The same of ranks that were read already.
+Result<PredictResult> predict_tables(SharedTables tables, const JobChange& change, int threads, Console& console);
 
 }  // namespace lumos

@@ -138,17 +138,19 @@ Result<SearchQuestion> question_of_traces(const QuestionArguments& arguments, co
   }
   TraceSet set = TRY(read_for(arguments.read, console));
   // --set changes what is searched from; the file says what was traced.
-  const JobFile file = TRY(read_traced_job(TRY(find_config("jobs", arguments.common.job)), set.tables,
-                                           static_cast<int>(arguments.read.threads)));
+  const SharedTables tables = share_tables(std::move(set.tables));
+  TracedJob traced = TRY(read_traced_job(TRY(find_config("jobs", arguments.common.job)), tables,
+                                         static_cast<int>(arguments.read.threads)));
+  const JobFile file = traced.file;
   const Job asked = TRY(change_job(file.job, settings.job));
   for (const std::string& warning : file.warnings) console.note(warning);
-  const Cluster cluster = TRY(cluster_of_traces(arguments.common, settings, set.tables.front()));
+  const Cluster cluster = TRY(cluster_of_traces(arguments.common, settings, *tables.front()));
   const Network network = arguments.common.cluster.empty() ? default_network() : network_of(cluster);
   ForecastOptions options;
   options.threads = static_cast<int>(arguments.read.threads);
   options.stop = console.stop;
   auto recovery = std::make_shared<const Recovery>(
-      TRY(recover_tables(std::move(set.tables), file.job, network, options.threads, console.stop)));
+      TRY(recover_tables(tables, std::move(traced), network, options.threads, console.stop)));
   const JobForecast unchanged = TRY(forecast(*recovery, file.job, options));
   SearchQuestion question;
   question.anchor = TRY(make_anchor(*recovery, cluster, unchanged.unchanged.mean.step_ms));

@@ -1,7 +1,9 @@
-// The program of a traced job, as the commands that predict and search need it: traces read, checked against the job
-// file, recovered.
+// The program of a traced job, as the commands that predict and search need it: its traces checked against the job
+// file, and recovered.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,16 +13,28 @@
 
 namespace lumos {
 
-/// What the traces say about the job must agree with its file. Errors: kUsage.
-Status check_job_against_traces(const Job& job, const std::vector<EventTable>& tables, const std::string& job_file,
-                                int threads);
+/// The ranks of a job, as whoever read them shares them.
+using SharedTables = std::vector<std::shared_ptr<const EventTable>>;
 
-/// The job file of traced ranks, completed from what they say and checked against it. Errors: kUsage.
-Result<JobFile> read_traced_job(const std::string& job_file, const std::vector<EventTable>& tables, int threads);
+SharedTables share_tables(std::vector<EventTable> tables);
+
+/// The job of traced ranks, with what was found on the way to it.
+struct TracedJob {
+  JobFile file;
+  std::map<size_t, LaunchList> launches;  ///< of the ranks that were looked at, by index of table
+};
+
+/// The job file of traced ranks, completed from what they say and checked against it. `file` is what the job file
+/// holds. Errors: kUsage.
+Result<TracedJob> traced_job(const ValueView& file, const std::string& job_file, const SharedTables& tables,
+                             int threads);
+
+/// The same of a file that nobody has read yet.
+Result<TracedJob> read_traced_job(const std::string& job_file, const SharedTables& tables, int threads);
 
 /// Builds the graphs, one rank each, and recovers the program. `network` is for tiers that no trace shows. Errors:
 /// those of recover_job; kInterrupted once `stop` is asked for.
-Result<Recovery> recover_tables(std::vector<EventTable> tables, const Job& job, const Network& network, int threads,
+Result<Recovery> recover_tables(const SharedTables& tables, TracedJob traced, const Network& network, int threads,
                                 const std::stop_token& stop);
 
 }  // namespace lumos

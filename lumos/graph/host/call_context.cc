@@ -1,6 +1,6 @@
 #include "lumos/graph/host/call_context.h"
 
-#include <string_view>
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 
@@ -9,32 +9,14 @@ namespace {
 // A stream is a communication stream when nine in ten of its works are: fills and small copies may sit beside them.
 constexpr uint64_t kCommunicationShareNumerator = 9, kCommunicationShareDenominator = 10;
 
-bool is_collective_scope(std::string_view name) {
-  return name.substr(0, 6) == "c10d::" || name.substr(0, 5) == "nccl:" || name == "record_param_comms";
-}
-
-// Row of the outermost collective operation around each row. Parents precede children only in time, so walk chains with
-// memory.
-class ScopeFinder {
- public:
-  ScopeFinder(const EventTable& table, const HostProgram& host)
-      : table_(table), host_(host), is_scope_(table.names->size(), 2) {}
-
-  uint32_t outermost(uint32_t row) {
-    uint32_t found = kNoIndex;
-    for (uint32_t r = host_.parent[row]; r != kNoIndex; r = host_.parent[r]) {
-      uint8_t& scope = is_scope_[static_cast<uint32_t>(table_.name[r])];
-      if (scope == 2) scope = is_collective_scope(table_.name_of(r)) ? 1 : 0;
-      if (scope == 1) found = r;
-    }
-    return found;
+// Row of the outermost collective operation around `row`.
+uint32_t outermost_collective(const EventTable& table, const HostProgram& host, uint32_t row) {
+  uint32_t found = kNoIndex;
+  for (uint32_t r = host.parent[row]; r != kNoIndex; r = host.parent[r]) {
+    if (operator_of(table, r).is(OperatorTrait::kCollectiveCall)) found = r;
   }
-
- private:
-  const EventTable& table_;
-  const HostProgram& host_;
-  std::vector<uint8_t> is_scope_;
-};
+  return found;
+}
 
 void find_communication_streams(const GpuProgram& gpu, CallContexts& out) {
   out.communication_stream.assign(gpu.streams(), false);
@@ -54,7 +36,6 @@ CallContexts find_call_contexts(const EventTable& table, const HostProgram& host
   out.of_call.resize(calls);
   out.launch_stream.assign(calls, kNoIndex);
   find_communication_streams(gpu, out);
-  ScopeFinder scopes(table, host);
   const size_t threads = host.threads.size();
   std::vector<CallContext> last(threads);
   for (uint32_t c = 0; c < calls; ++c) {
@@ -64,12 +45,12 @@ CallContexts find_call_contexts(const EventTable& table, const HostProgram& host
     const CallKind kind = host.calls[c].kind;
     if (gpu.by_call_begin[c] != gpu.by_call_begin[c + 1]) {
       out.launch_stream[c] = gpu.work[gpu.by_call[gpu.by_call_begin[c]]].stream;
-      here.collective_scope = scopes.outermost(host.calls[c].row);
+      here.collective_scope = outermost_collective(table, host, host.calls[c].row);
       seen.previous_launch = c;
       if (!out.communication_stream[out.launch_stream[c]]) seen.previous_compute_launch = c;
       seen.previous_event_call = kNoIndex;
     } else if (kind == CallKind::kRecord || kind == CallKind::kWait) {
-      here.collective_scope = scopes.outermost(host.calls[c].row);
+      here.collective_scope = outermost_collective(table, host, host.calls[c].row);
       seen.previous_event_call = c;
     }
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lumos/trace/table/collective_names.h"
 #include "lumos/trace/table/launch_flows.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 

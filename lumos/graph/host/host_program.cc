@@ -93,7 +93,7 @@ std::string lane_name(const EventTable& table, uint32_t lane) {
 bool only_polls(const EventTable& table, const std::vector<uint32_t>& rows) {
   for (uint32_t row : rows) {
     if (table.kind[row] == EventKind::kOverhead) continue;
-    if (table.kind[row] != EventKind::kRuntime || call_kind(table.name_of(row)) != CallKind::kPoll) return false;
+    if (table.kind[row] != EventKind::kRuntime || table.call_kind(row) != CallKind::kPoll) return false;
   }
   return true;
 }
@@ -113,8 +113,6 @@ HostProgram build_host_program(const EventTable& table) {
   }
   out.origin_ns = origin == INT64_MAX ? 0 : origin;
   out.segments.reserve(count + count / 2);
-  std::vector<CallKind> kind_of_name(table.names->size());
-  std::vector<bool> kind_known(table.names->size(), false);
 
   for (uint32_t lane = 0; lane < by_lane.size(); ++lane) {
     std::vector<uint32_t>& rows = by_lane[lane];
@@ -134,14 +132,7 @@ HostProgram build_host_program(const EventTable& table) {
     ThreadCutter cutter(table, out, thread);
     for (uint32_t row : rows) {
       cutter.add(row);
-      if (table.kind[row] == EventKind::kRuntime) {
-        const uint32_t name = static_cast<uint32_t>(table.name[row]);
-        if (!kind_known[name]) {
-          kind_of_name[name] = call_kind(table.name_of(row));
-          kind_known[name] = true;
-        }
-        out.calls.push_back({row, thread, kind_of_name[name]});
-      }
+      if (table.kind[row] == EventKind::kRuntime) out.calls.push_back({row, thread, table.call_kind(row)});
     }
     cutter.finish();
     entry.end_segment = static_cast<uint32_t>(out.segments.size());

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lumos/graph/host/runtime_calls.h"
 #include "lumos/trace/table/event_table.h"
+#include "lumos/trace/words/runtime_calls.h"
 
 namespace lumos {
 

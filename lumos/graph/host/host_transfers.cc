@@ -1,15 +1,13 @@
 #include "lumos/graph/host/host_transfers.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <deque>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
-#include "lumos/graph/host/collective.h"
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
+#include "lumos/trace/words/tensor_shapes.h"
 
 namespace lumos {
 
@@ -22,18 +20,19 @@ constexpr double kLatencyShare = 0.2;
 // An operator that waited takes this many times what its name usually takes.
 constexpr int64_t kUnusual = 2;
 
-// "c10d::allreduce_" and the functional "_c10d_functional::all_reduce" put operations into queues.
-bool may_enqueue(std::string_view name) {
-  return name.starts_with("c10d::") || name.starts_with("_c10d_functional::") || name.starts_with("c10d_functional::");
+/// Bytes of the tensors that an operator was called with; -1 where nothing tells.
+int64_t bytes_of_inputs(const EventTable& table, NameId dims, NameId types) {
+  return bytes_of(parse_shapes(table.text(dims), table.text(types)));
 }
 
 /// Calls of every kind, earliest first, without those inside another one.
 std::map<CollectiveKind, std::deque<uint32_t>> find_calls(const EventTable& table, const HostProgram& host) {
   std::map<CollectiveKind, std::deque<uint32_t>> calls;
   for (uint32_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] != EventKind::kCpuOp || !may_enqueue(table.name_of(row))) continue;
-    const CollectiveKind kind = kind_of_metadata(table.name_of(row));
-    if (kind != CollectiveKind::kUnknown) calls[kind].push_back(row);
+    if (table.kind[row] != EventKind::kCpuOp) continue;
+    const OperatorMeaning meaning = table.operator_meaning(row);
+    if (!meaning.is(OperatorTrait::kEnqueues) || meaning.hint.kind == CollectiveKind::kUnknown) continue;
+    calls[meaning.hint.kind].push_back(row);
   }
   for (auto& [kind, rows] : calls) {
     // The functional operator calls the other one: the inner one is the call.
@@ -89,12 +88,12 @@ class Finder {
     if (!by_size) return calls.begin();
     const OpDetail* own = table_.op_detail(row);
     if (own == nullptr) return calls.begin();
-    const std::string_view types = table_.text(own->input_types);
-    const int64_t bytes = input_bytes(table_.text(own->input_dims), types);
+    const NameId types = own->input_types;
+    const int64_t bytes = bytes_of_inputs(table_, own->input_dims, types);
     const auto same = std::find_if(calls.begin(), calls.end(), [&](uint32_t call) {
       const OpDetail* called = table_.op_detail(call);
       return called != nullptr && table_.ts_ns[call] <= table_.ts_ns[row] &&
-             input_bytes(table_.text(called->input_dims), types) == bytes;
+             bytes_of_inputs(table_, called->input_dims, types) == bytes;
     });
     return same == calls.end() ? calls.begin() : same;
   }
@@ -106,7 +105,7 @@ class Finder {
     for (HostTransfer& transfer : out_.transfers) {
       const int64_t start = table_.ts_ns[transfer.row];
       const uint32_t lane = table_.lane[transfer.row];
-      std::deque<uint32_t>& queue = calls[kind_of_kernel_name(table_.name_of(transfer.row))];
+      std::deque<uint32_t>& queue = calls[collective_by_name(table_, transfer.row)];
       // What runs before the first call of the trace was put into the queue before it.
       if (!queue.empty() && table_.ts_ns[queue.front()] <= start) {
         const auto call = find_call(queue, transfer.row, by_size);
@@ -172,7 +171,7 @@ class Finder {
     const int64_t length = segment.end_ns - segment.start_ns;
     if (static_cast<double>(wait.latency_ns) > kLatencyShare * static_cast<double>(length)) return;
     if (segment.row != kNoIndex && table_.kind[segment.row] == EventKind::kCpuOp) {
-      const bool only_waits = table_.name_of(segment.row).find("wait") != std::string_view::npos;
+      const bool only_waits = table_.operator_meaning(segment.row).is(OperatorTrait::kWaits);
       if (!only_waits && length < kUnusual * usual.at(static_cast<uint32_t>(table_.name[segment.row]))) return;
     }
     std::erase_if(pending, [&](uint32_t i) {
@@ -187,34 +186,6 @@ class Finder {
   const HostProgram& host_;
   HostTransfers out_;
 };
-
-/// c10's names of element types, as "Input type" has them.
-int64_t type_bytes(std::string_view type) {
-  static constexpr std::array<std::pair<std::string_view, int64_t>, 10> kSizes = {{{"float", 4},
-                                                                                   {"double", 8},
-                                                                                   {"c10::Half", 2},
-                                                                                   {"c10::BFloat16", 2},
-                                                                                   {"int", 4},
-                                                                                   {"long int", 8},
-                                                                                   {"short int", 2},
-                                                                                   {"unsigned char", 1},
-                                                                                   {"signed char", 1},
-                                                                                   {"bool", 1}}};
-  for (const auto& [name, bytes] : kSizes) {
-    if (type == name) return bytes;
-  }
-  return 0;
-}
-
-/// The next text in quotes, which is taken away from `rest`.
-std::string_view next_text(std::string_view& rest) {
-  const size_t begin = rest.find('"');
-  const size_t end = begin == std::string_view::npos ? begin : rest.find('"', begin + 1);
-  if (end == std::string_view::npos) return rest = {}, std::string_view{};
-  const std::string_view text = rest.substr(begin + 1, end - begin - 1);
-  rest.remove_prefix(end + 1);
-  return text;
-}
 
 }  // namespace
 
@@ -237,45 +208,7 @@ int64_t transfer_bytes(const EventTable& table, uint32_t row, uint32_t enqueue_r
   const OpDetail* own = table.op_detail(row);
   if (own == nullptr) return -1;
   const OpDetail* called = enqueue_row == kNoIndex ? nullptr : table.op_detail(enqueue_row);
-  return input_bytes(table.text((called != nullptr ? called : own)->input_dims), table.text(own->input_types));
-}
-
-int64_t input_bytes(std::string_view dims, std::string_view types) {
-  int64_t sum = 0, product = 1;
-  bool any = false, in_tensor = false;
-  int depth = 0;
-  int tensor_depth = 0;
-  std::string_view type;
-  for (size_t i = 0; i < dims.size();) {
-    const char c = dims[i];
-    if (c == '[') {
-      if (++depth == 2) type = next_text(types);
-      product = 1;
-      in_tensor = false;
-      ++i;
-    } else if (c == ']') {
-      if (in_tensor && depth == tensor_depth) {
-        const int64_t bytes = type_bytes(type);
-        if (bytes == 0) return -1;
-        sum += product * bytes;
-        any = true;
-      }
-      in_tensor = false;
-      --depth;
-      ++i;
-    } else if (c >= '0' && c <= '9') {
-      int64_t value = 0;
-      const auto [end, error] = std::from_chars(dims.data() + i, dims.data() + dims.size(), value);
-      if (error != std::errc()) return -1;
-      product *= value;
-      in_tensor = true;
-      tensor_depth = depth;
-      i = static_cast<size_t>(end - dims.data());
-    } else {
-      ++i;
-    }
-  }
-  return any ? sum : -1;
+  return bytes_of_inputs(table, (called != nullptr ? called : own)->input_dims, own->input_types);
 }
 
 }  // namespace lumos

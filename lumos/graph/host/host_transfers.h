@@ -43,8 +43,4 @@ HostTransfers find_host_transfers(const EventTable& table, const HostProgram& ho
 /// known): the thread's own row may name what lies in their place when it runs. -1 where nothing tells.
 int64_t transfer_bytes(const EventTable& table, uint32_t row, uint32_t enqueue_row);
 
-/// Bytes of the tensors that an operator's "Input Dims" and "Input type" tell, -1 where they tell none:
-/// "[[2,3],[]]", "[\"float\",\"\"]" is 24.
-int64_t input_bytes(std::string_view dims, std::string_view types);
-
 }  // namespace lumos

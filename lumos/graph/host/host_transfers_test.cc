@@ -30,13 +30,5 @@ TEST(HostTransfers, ThreadsThatDoMoreAreNotTheirs) {
   EXPECT_TRUE(find_host_transfers(*table, build_host_program(*table)).transfers.empty());
 }
 
-TEST(HostTransfers, BytesOfTensors) {
-  EXPECT_EQ(input_bytes("[[263808]]", R"(["float"])"), 4 * 263808);
-  EXPECT_EQ(input_bytes("[[2,3],[],[4]]", R"(["c10::BFloat16","Scalar","double"])"), 12 + 32);
-  EXPECT_EQ(input_bytes("[[2]]", R"(["unheard of"])"), -1);
-  EXPECT_EQ(input_bytes("[]", "[]"), -1);
-  EXPECT_EQ(input_bytes("", ""), -1);
-}
-
 }  // namespace
 }  // namespace lumos

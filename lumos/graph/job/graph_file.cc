@@ -392,6 +392,7 @@ Result<LinkedJob> read_graph_file(const std::string& path) {
     visit_table(reader, *table);
     table->names = names[pools.of_table[r]];
     if (!valid_table(*table)) return broken("an event table has columns that do not fit");
+    table->lexicon = make_lexicon(*table);
     ranks[r].table = std::move(table);
   }
   if (!reader.complete()) return broken("its sections are not those of this version");

@@ -12,7 +12,7 @@
 
 #include "lumos/graph/host/collective.h"
 #include "lumos/graph/host/host_transfers.h"
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 
@@ -73,7 +73,7 @@ RankThreads threads_of(const EventTable& table) {
     const auto at = entry.find(table.lane[transfer.row]);
     if (at == entry.end() || !is_communication(table, transfer.row)) continue;
     Operation operation;
-    operation.kind = kind_of_kernel_name(table.name_of(transfer.row));
+    operation.kind = collective_by_name(table, transfer.row);
     operation.end_ns = table.info.base_ns + table.end_ns(transfer.row);
     const uint32_t call = transfer.enqueue_row == kNoIndex ? transfer.row : transfer.enqueue_row;
     operation.called_ns = table.ts_ns[call];

@@ -91,26 +91,40 @@ class Matcher {
   }
 
   /// Matches everything of one group that is not matched yet. The rank with most kernels is compared with all others
-  /// first; what that leaves over is compared with the next, and so may still join a match that others have made.
+  /// first; what that leaves over is compared with the next, and so may still join a match that others have made. Ends
+  /// once nothing is left over.
   void match_members(const std::vector<MemberSequence>& members, bool clocks_known) {
     if (clocks_known) take_apart_if_split(members);
     std::vector<uint32_t> by_count(members.size());
     for (uint32_t m = 0; m < members.size(); ++m) by_count[m] = m;
     std::stable_sort(by_count.begin(), by_count.end(),
                      [&](uint32_t x, uint32_t y) { return members[x].kernels.size() > members[y].kernels.size(); });
+    const auto matched = [&](uint32_t id) { return out_.kernels[id].match != kNoIndex; };
+    std::vector<MemberSequence> left = members;
     for (uint32_t reference : by_count) {
+      bool any_left = false;
       for (uint32_t m = 0; m < members.size(); ++m) {
-        if (m == reference) continue;
-        const MemberSequence left =
-            without(members[m], [&](uint32_t id) { return out_.kernels[id].match != kNoIndex; });
-        if (left.kernels.empty()) continue;
-        const MemberSequence open = without(members[reference], [&](uint32_t id) {
-          return out_.kernels[id].match != kNoIndex && has_rank(out_.kernels[id].match, left.rank_index);
-        });
-        if (!open.kernels.empty()) join(pair_members(open, left, clocks_known));
+        std::erase_if(left[m].kernels, matched);
+        any_left |= !left[m].kernels.empty();
+        if (m == reference || left[m].kernels.empty()) continue;
+        mark_matches(members[m]);
+        const MemberSequence open =
+            without(members[reference], [&](uint32_t id) { return matched(id) && is_marked(out_.kernels[id].match); });
+        if (!open.kernels.empty()) join(pair_members(open, left[m], clocks_known));
       }
+      if (!any_left) return;
     }
   }
+
+  /// Marks the matches that kernels of this member are in, and no others.
+  void mark_matches(const MemberSequence& member) {
+    mark_of_match_.resize(sets_.size(), 0);
+    ++mark_;
+    for (uint32_t id : member.kernels) {
+      if (out_.kernels[id].match != kNoIndex) mark_of_match_[out_.kernels[id].match] = mark_;
+    }
+  }
+  bool is_marked(uint32_t match) const { return mark_of_match_[match] == mark_; }
 
   /// Where members ran different numbers of collectives, order may have matched two parts of a group, each by itself.
   void take_apart_if_split(const std::vector<MemberSequence>& members) {
@@ -134,11 +148,6 @@ class Matcher {
       if (!unwanted(id)) out.kernels.push_back(id);
     }
     return out;
-  }
-
-  bool has_rank(uint32_t match, uint32_t rank_index) const {
-    const auto& set = sets_[match];
-    return std::any_of(set.begin(), set.end(), [&](uint32_t id) { return out_.kernels[id].rank_index == rank_index; });
   }
 
   Pairing pair_members(const MemberSequence& a, const MemberSequence& b, bool clocks_known) {
@@ -362,6 +371,8 @@ class Matcher {
   const MatchOptions& options_;
   JobMatches out_;
   std::vector<std::vector<uint32_t>> sets_;  ///< kernels of each match
+  std::vector<uint64_t> mark_of_match_;
+  uint64_t mark_ = 0;
   std::vector<bool> refused_;
   std::vector<Method> method_;
   int64_t pivot_ns_ = 0;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -13,7 +12,7 @@
 #include "lumos/base/parallel.h"
 #include "lumos/graph/host/host_transfers.h"
 #include "lumos/graph/match/host_groups.h"
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 
@@ -37,9 +36,9 @@ std::unordered_map<uint32_t, uint32_t> details_by_external_id(const EventTable& 
     if (table.kind[row] != EventKind::kCpuOp || table.external_id[row] == 0) continue;
     const OpDetail* op = table.op_detail(row);
     if (op == nullptr || op->collective == kNoIndex) continue;
-    const std::string_view name = table.text(table.collectives[op->collective].collective);
-    // "wait" and "barrier" bookkeeping rows belong to no kernel of their own.
-    if (name == "wait" || name.empty()) continue;
+    const NameId name = table.collectives[op->collective].collective;
+    // Bookkeeping rows of waits belong to no kernel of their own.
+    if (name == kNoName || only_waits(table.text(name))) continue;
     out.emplace(table.external_id[row], op->collective);
   }
   return out;
@@ -52,12 +51,12 @@ const ProcessGroup* find_group(const std::vector<ProcessGroup>& groups, std::str
   return nullptr;
 }
 
-CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail) {
+CommGroup describe_group(const EventTable& table, const CollectiveDetail& detail, RankLists& lists) {
   CommGroup group;
   group.name = table.text(detail.group_name);
   group.description = table.text(detail.group_desc);
   group.size = detail.group_size;
-  group.ranks = listed_ranks(table, detail);
+  group.ranks = listed_ranks(table, detail, lists);
   group.source = CommGroup::Source::kArguments;
   if (const ProcessGroup* config = find_group(table.info.groups, group.name)) {
     if (group.description.empty()) group.description = config->description;
@@ -105,14 +104,11 @@ struct CallOrder {
 std::unordered_map<uint32_t, CallOrder> sequences_by_step(const EventTable& table,
                                                           const std::vector<uint32_t>& groups) {
   constexpr int64_t kMostPerStep = 1 << 20;  // so that step and position make one number
-  constexpr std::string_view kStep = "ProfilerStep#";
-  std::map<int64_t, int64_t> step_at;  // start to number
+  std::map<int64_t, int64_t> step_at;        // start to number
   for (uint32_t row = 0; row < table.size(); ++row) {
-    const std::string_view name = table.name_of(row);
-    if (table.kind[row] != EventKind::kAnnotation || !name.starts_with(kStep)) continue;
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data() + kStep.size(), name.data() + name.size(), number);
-    if (error == std::errc()) step_at[table.ts_ns[row]] = number;
+    if (table.kind[row] != EventKind::kAnnotation || !is_step_mark(table, row)) continue;
+    const int64_t number = step_number(table.name_of(row));
+    if (number >= 0) step_at[table.ts_ns[row]] = number;
   }
   std::unordered_map<uint32_t, CallOrder> sequences;
   std::map<std::pair<uint32_t, int64_t>, int64_t> in_step;  // by group and step
@@ -139,7 +135,8 @@ class RankCollector {
       : table_(table),
         host_groups_(std::move(host_groups)),
         by_external_id_(details_by_external_id(table)),
-        only_(only_group(table)) {}
+        only_(only_group(table)),
+        lists_(*table.names) {}
 
   LocalRank collect(uint32_t rank_index, int64_t base_ns) {
     const std::vector<uint8_t> communicates = communication_rows(table_);
@@ -157,7 +154,7 @@ class RankCollector {
       kernel.lane = table_.lane[row];
       kernel.start_ns = table_.ts_ns[row] + base_ns;
       kernel.end_ns = table_.end_ns(row) + base_ns;
-      kernel.kind = kind_of_kernel_name(table_.name_of(row));
+      kernel.kind = collective_by_name(table_, row);
       if (on_thread) {
         // Threads that share a queue take turns as chance has it: they are one lane.
         kernel.lane = first_thread.try_emplace(host_group(row), kernel.lane).first->second;
@@ -194,24 +191,40 @@ class RankCollector {
 
   void fill(const CollectiveDetail& detail, LocalKernel& local) {
     CommKernel& kernel = local.kernel;
-    const CollectiveKind told = kind_of_metadata(table_.text(detail.collective));
+    const CollectiveKind told = hint_of(table_, detail).kind;
     if (told != CollectiveKind::kUnknown) kernel.kind = told;
-    kernel.bytes = collective_bytes(kernel.kind, detail, table_.text(detail.dtype));
+    kernel.bytes = collective_bytes(kernel.kind, detail, type_of(table_, detail));
     kernel.sequence = detail.sequence;
-    CommGroup group = describe_group(table_, detail);
+    DescribedGroup& described = describe(detail);
+    const CommGroup& group = described.group;
     if (group.name.empty() && group.ranks.empty()) return;
     if (kernel.kind == CollectiveKind::kSendRecv) {
-      const int32_t rank = table_.info.rank;
-      const bool told = detail.src_rank >= 0 && detail.dst_rank >= 0 && detail.src_rank != detail.dst_rank &&
-                        (detail.src_rank == rank || detail.dst_rank == rank);
-      if (told) {
-        kernel.peer = detail.src_rank == rank ? detail.dst_rank : detail.src_rank;
-        group = direction_group(group, detail.src_rank, detail.dst_rank);
-      } else if (group.size != 2) {
+      const int32_t rank = table_.info.rank, from = detail.src_rank, to = detail.dst_rank;
+      if (from >= 0 && to >= 0 && from != to && (from == rank || to == rank)) {
+        kernel.peer = from == rank ? to : from;
+        const auto [it, fresh] = described.directions.try_emplace({from, to});
+        if (fresh) it->second = local_group(direction_group(group, from, to));
+        local.local_group = it->second;
         return;
       }
+      if (group.size != 2) return;
     }
-    local.local_group = local_group(group);
+    if (described.index == kNoIndex) described.index = local_group(group);
+    local.local_group = described.index;
+  }
+
+  /// A group as the metadata has it. Kernels repeat a few of them, word for word.
+  struct DescribedGroup {
+    CommGroup group;
+    uint32_t index = kNoIndex;  ///< among the rank's groups, once a kernel belongs to it
+    std::map<std::pair<int32_t, int32_t>, uint32_t> directions;
+  };
+
+  DescribedGroup& describe(const CollectiveDetail& detail) {
+    const auto key = std::make_tuple(detail.group_name, detail.group_desc, detail.group_ranks, detail.group_size);
+    const auto [it, fresh] = described_.try_emplace(key);
+    if (fresh) it->second.group = describe_group(table_, detail, lists_);
+    return it->second;
   }
 
   uint32_t local_group(const CommGroup& group) {
@@ -225,38 +238,18 @@ class RankCollector {
   std::vector<uint32_t> host_groups_;
   std::unordered_map<uint32_t, uint32_t> by_external_id_;
   std::optional<CommGroup> only_;
+  RankLists lists_;
+  std::map<std::tuple<NameId, NameId, NameId, int32_t>, DescribedGroup> described_;
   std::map<std::tuple<std::string, std::string, std::vector<int32_t>>, uint32_t> known_;
   LocalRank out_;
 };
 
 }  // namespace
 
-std::vector<int32_t> listed_ranks(const EventTable& table, const CollectiveDetail& detail) {
-  std::vector<int32_t> ranks = parse_rank_list(table.text(detail.group_ranks));
+const std::vector<int32_t>& listed_ranks(const EventTable& table, const CollectiveDetail& detail, RankLists& lists) {
+  const std::vector<int32_t>& ranks = lists.of(detail.group_ranks).whole();
   const ProcessGroup* config = ranks.empty() ? find_group(table.info.groups, table.text(detail.group_name)) : nullptr;
   return config == nullptr ? ranks : config->ranks;
-}
-
-std::vector<int32_t> parse_rank_list(std::string_view text) {
-  if (text.find("...") != std::string_view::npos) return {};
-  return shown_ranks(text);
-}
-
-std::vector<int32_t> shown_ranks(std::string_view text) {
-  std::vector<int32_t> ranks;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  while (at < end) {
-    int32_t rank = 0;
-    const auto [next, error] = std::from_chars(at, end, rank);
-    if (error == std::errc()) {
-      ranks.push_back(rank);
-      at = next;
-    } else {
-      ++at;
-    }
-  }
-  return ranks;
 }
 
 JobMatches collect_communication(std::span<const EventTable* const> tables, const MatchOptions& options) {

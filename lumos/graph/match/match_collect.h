@@ -5,20 +5,15 @@
 #include <span>
 
 #include "lumos/graph/match/match.h"
+#include "lumos/trace/words/rank_list.h"
 
 namespace lumos {
 
 /// Fills kernels, rank_begin and groups; clocks are all zero and no kernel has a match yet. Ranks in parallel.
 JobMatches collect_communication(std::span<const EventTable* const> tables, const MatchOptions& options);
 
-/// The ranks that "[0, 1, 2]" or "[0, 1, 2, ...]" shows: of a list that is cut, the first ones.
-std::vector<int32_t> shown_ranks(std::string_view text);
-
 /// The members of a kernel's group: by its own list, else by the file's list of groups; empty if both are cut or
-/// absent.
-std::vector<int32_t> listed_ranks(const EventTable& table, const CollectiveDetail& detail);
-
-/// Ranks of "[0, 1, 2]"; empty if the list is cut ("...") or no list.
-std::vector<int32_t> parse_rank_list(std::string_view text);
+/// absent. Lives as long as the table and `lists`, which are those of its names.
+const std::vector<int32_t>& listed_ranks(const EventTable& table, const CollectiveDetail& detail, RankLists& lists);
 
 }  // namespace lumos

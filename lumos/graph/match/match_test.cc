@@ -99,9 +99,10 @@ TEST(Match, NothingToMatchIsAnAnswer) {
 }
 
 TEST(Match, RankListsThatAreCutTellNothing) {
-  EXPECT_EQ(parse_rank_list("[0, 8, 16]"), (std::vector<int32_t>{0, 8, 16}));
-  EXPECT_TRUE(parse_rank_list("[0, 1, 2...]").empty());
-  EXPECT_TRUE(parse_rank_list("").empty());
+  EXPECT_EQ(parse_rank_list("[0, 8, 16]").whole(), (std::vector<int32_t>{0, 8, 16}));
+  EXPECT_TRUE(parse_rank_list("[0, 1, 2...]").whole().empty());
+  EXPECT_EQ(parse_rank_list("[0, 1, 2...]").shown, (std::vector<int32_t>{0, 1, 2}));
+  EXPECT_TRUE(parse_rank_list("").whole().empty());
 }
 
 JobMatches match_folder(const std::string& path) {

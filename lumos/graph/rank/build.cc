@@ -7,6 +7,7 @@
 #include "lumos/graph/rank/full_gpu.h"
 #include "lumos/graph/rank/graph_draft.h"
 #include "lumos/graph/rank/issue_order.h"
+#include "lumos/graph/rank/per_call.h"
 #include "lumos/graph/rank/rank_programs.h"
 #include "lumos/graph/rank/rank_steps.h"
 
@@ -20,7 +21,13 @@ constexpr int64_t kHoleFactor = 10;
 // Assembles the draft of one rank from its programs. Draft ids of segments and works are kept for edges and steps.
 class Assembly {
  public:
-  Assembly(const RankPrograms& programs, const ConstantTable& constants) : p_(programs), constants_(constants) {}
+  Assembly(const RankPrograms& programs, const ConstantTable& constants)
+      : p_(programs),
+        constants_(constants),
+        launch_ns_(*programs.table),
+        call_ns_(*programs.table),
+        return_ns_(*programs.table),
+        dispatch_ns_(programs.gpu) {}
 
   void run() {
     sync_of_call_.assign(p_.host.calls.size(), kNoIndex);
@@ -156,10 +163,10 @@ class Assembly {
 
   // A call that had nothing to wait for costs what its kind costs; the measured time of a wait never counts. Only where
   // nothing in the trace can have held a call so long (work from before the recording, another device) is it kept.
-  int64_t entering_ns(const SyncCall& sync, int64_t measured_ns) const {
+  int64_t entering_ns(const SyncCall& sync, int64_t measured_ns) {
     const HostCall& call = p_.host.calls[sync.call];
     if (waits_unseen(sync, measured_ns) || (call.kind == CallKind::kMayBlock && !sync.waited)) return measured_ns;
-    return constants_.value(call_constant("call:", *p_.table, call), kDefaultCallNs);
+    return call_ns_.of(call, [&] { return constants_.value(call_constant("call:", *p_.table, call), kDefaultCallNs); });
   }
 
   bool waits_unseen(const SyncCall& sync, int64_t measured_ns) const {
@@ -241,13 +248,15 @@ class Assembly {
       return;
     }
     const uint32_t previous = p_.stream_predecessor[w];
-    const int64_t dispatch = constants_.value(dispatch_constant(*p_.table, p_.gpu, work), kDefaultDispatchNs);
+    const int64_t dispatch = dispatch_ns_.of(
+        work, [&] { return constants_.value(dispatch_constant(*p_.table, p_.gpu, work), kDefaultDispatchNs); });
     if (previous != kNoIndex) draft.depend(work_begin_[w], work_end_[previous], EdgeKind::kStream, dispatch);
     if (before != kNoIndex && (before != previous || dispatch < 0)) {
       draft.depend(work_begin_[w], work_begin_[before], EdgeKind::kStream, 0, true);
     }
-    const int64_t latency =
-        constants_.value(call_constant("launch:", *p_.table, p_.host.calls[work.call]), kDefaultLaunchNs);
+    const HostCall& call = p_.host.calls[work.call];
+    const int64_t latency = launch_ns_.of(
+        call, [&] { return constants_.value(call_constant("launch:", *p_.table, call), kDefaultLaunchNs); });
     if (p_.launches_late(work.call) && !blocked_[work.call] && sync_of_call_[work.call] == kNoIndex) {
       draft.depend(work_begin_[w], last_task_of_call(work.call), EdgeKind::kLaunch,
                    latency - p_.usual_call_ns[work.call]);
@@ -318,7 +327,8 @@ class Assembly {
       const SyncCall& sync = p_.sync_calls[i];
       if (return_of_sync_[i] == kNoIndex) continue;
       const HostCall& call = p_.host.calls[sync.call];
-      int64_t lag = constants_.value(call_constant("return:", *p_.table, call), kDefaultReturnNs);
+      int64_t lag = return_ns_.of(
+          call, [&] { return constants_.value(call_constant("return:", *p_.table, call), kDefaultReturnNs); });
       if (p_.copies(sync)) {
         const GpuWork& copy = p_.gpu.work[sync.targets[0]];
         const int64_t per_ms = constants_.value(call_constant("return-per-ms:", *p_.table, call), 0);
@@ -337,6 +347,10 @@ class Assembly {
 
   const RankPrograms& p_;
   const ConstantTable& constants_;
+  PerCallName<int64_t> launch_ns_;
+  PerCallName<int64_t> call_ns_;
+  PerCallName<int64_t> return_ns_;
+  PerStream<int64_t> dispatch_ns_;
   std::vector<bool> blocked_;
   std::vector<Room> room_;
   std::vector<int64_t> source_end_;

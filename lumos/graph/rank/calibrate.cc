@@ -3,6 +3,7 @@
 #include <map>
 
 #include "lumos/graph/constants.h"
+#include "lumos/graph/rank/per_call.h"
 #include "lumos/graph/rank/rank_programs.h"
 
 namespace lumos {
@@ -32,7 +33,12 @@ std::vector<int64_t> latest_sources(const RankPrograms& p) {
 
 class Calibration {
  public:
-  explicit Calibration(const RankPrograms& programs) : p_(programs), source_end_(latest_sources(programs)) {
+  explicit Calibration(const RankPrograms& programs)
+      : p_(programs),
+        source_end_(latest_sources(programs)),
+        launch_samples_(*programs.table),
+        launch_ns_(*programs.table),
+        dispatch_samples_(programs.gpu) {
     held_.assign(programs.gpu.work.size(), false);
     for (const FirstWave& wave : programs.first_waves) held_[wave.waiting] = true;
   }
@@ -69,30 +75,36 @@ class Calibration {
 
   // From the start of a launch call to the work, where its stream was idle and nothing else held it.
   void launches() {
+    std::vector<int64_t>& all = fitter_.samples("launch");
     for (uint32_t w = 0; w < p_.gpu.work.size(); ++w) {
       const GpuWork& work = p_.gpu.work[w];
       if (work.call == kNoIndex || !first_of_call(w)) continue;
       const int64_t launch = p_.launch_ns(work);
       if (previous_end(w) > launch || source_end_[w] > launch || p_.launches_late(work.call)) continue;
-      fitter_.add(call_constant("launch:", *p_.table, p_.host.calls[work.call]), work.start_ns - launch);
-      fitter_.add("launch", work.start_ns - launch);
+      const HostCall& call = p_.host.calls[work.call];
+      launch_samples_.of(call, [&] { return &fitter_.samples(call_constant("launch:", *p_.table, call)); })
+          ->push_back(work.start_ns - launch);
+      all.push_back(work.start_ns - launch);
     }
   }
 
   // From one work to the next of a stream, and from an event to its waiter, where the launch came early enough.
   void streams() {
+    std::vector<int64_t>&all = fitter_.samples("dispatch"), &events = fitter_.samples("event");
     for (uint32_t w = 0; w < p_.gpu.work.size(); ++w) {
       const GpuWork& work = p_.gpu.work[w];
       if (work.call == kNoIndex || held_[w]) continue;
-      const int64_t launched =
-          p_.launch_ns(work) +
-          launch_.value(call_constant("launch:", *p_.table, p_.host.calls[work.call]), kDefaultLaunchNs);
+      const HostCall& call = p_.host.calls[work.call];
+      const int64_t launched = p_.launch_ns(work) + launch_ns_.of(call, [&] {
+        return launch_.value(call_constant("launch:", *p_.table, call), kDefaultLaunchNs);
+      });
       const int64_t previous = previous_end(w);
       if (previous > launched && previous >= source_end_[w]) {
-        fitter_.add(dispatch_constant(*p_.table, p_.gpu, work), work.start_ns - previous);
-        fitter_.add("dispatch", work.start_ns - previous);
+        dispatch_samples_.of(work, [&] { return &fitter_.samples(dispatch_constant(*p_.table, p_.gpu, work)); })
+            ->push_back(work.start_ns - previous);
+        all.push_back(work.start_ns - previous);
       } else if (source_end_[w] > launched && source_end_[w] > previous) {
-        fitter_.add("event", work.start_ns - source_end_[w]);
+        events.push_back(work.start_ns - source_end_[w]);
       }
     }
   }
@@ -146,6 +158,9 @@ class Calibration {
   std::vector<int64_t> source_end_;
   std::vector<bool> held_;  // by a first wave: not the stream's own delay
   ConstantFitter fitter_;
+  PerCallName<std::vector<int64_t>*> launch_samples_;
+  PerCallName<int64_t> launch_ns_;
+  PerStream<std::vector<int64_t>*> dispatch_samples_;
   ConstantTable launch_{std::vector<Constant>{}};
 };
 

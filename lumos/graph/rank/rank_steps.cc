@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "lumos/trace/table/row_meaning.h"
+
 namespace lumos {
 
 namespace {
@@ -17,7 +19,7 @@ NameId process_of(const EventTable& table, uint32_t row) { return table.lanes[ta
 std::vector<std::vector<uint32_t>> step_rows(const EventTable& table, const HostProgram& host) {
   std::vector<uint32_t> rows;
   for (uint32_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] != EventKind::kAnnotation || table.name_of(row).substr(0, 12) != "ProfilerStep") continue;
+    if (table.kind[row] != EventKind::kAnnotation || !is_step_mark(table, row)) continue;
     if (host.segment_of_row[row] == kNoIndex) continue;
     rows.push_back(row);
   }

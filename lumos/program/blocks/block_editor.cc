@@ -15,7 +15,7 @@ BlockEdge local_edge(size_t source, EdgeKind kind) {
   return edge;
 }
 
-BlockEdge outer_edge(uint16_t lane, EdgeKind kind) {
+BlockEdge outer_edge(uint32_t lane, EdgeKind kind) {
   BlockEdge edge;
   edge.lane = lane;
   edge.kind = kind;
@@ -30,7 +30,7 @@ BlockEdge launch_edge(size_t call, int32_t latency_ns) {
   return edge;
 }
 
-BlockTask made_task(TaskKind kind, uint16_t lane, uint32_t event, int64_t duration_ns) {
+BlockTask made_task(TaskKind kind, uint32_t lane, uint32_t event, int64_t duration_ns) {
   BlockTask task;
   task.kind = kind;
   task.lane = lane;
@@ -67,7 +67,7 @@ bool BlockEditor::owns(uint32_t row, uint32_t launch) const {
 void BlockEditor::remove(uint32_t launch) {
   const std::vector<uint32_t>& launch_of_row = rank_.recovered.list.launch_of_row;
   size_t first = items_.size(), last = 0;
-  uint16_t thread = kNoLane;
+  uint32_t thread = kNoLane;
   for (size_t i = 0; i < items_.size(); ++i) {
     BlockTask& task = items_[i].task;
     if (task.event == kNoIndex || task.event >= launch_of_row.size()) continue;
@@ -125,13 +125,13 @@ void BlockEditor::put(size_t at, Item item) {
   changed_ = true;
 }
 
-BlockEdge BlockEditor::after_last_on(uint16_t lane, size_t before, EdgeKind kind) const {
+BlockEdge BlockEditor::after_last_on(uint32_t lane, size_t before, EdgeKind kind) const {
   for (size_t i = before; i-- > 0;)
     if (items_[i].task.lane == lane) return local_edge(i, kind);
   return outer_edge(lane, kind);
 }
 
-void BlockEditor::follow_on_lane(uint16_t lane, size_t item, EdgeKind kind) {
+void BlockEditor::follow_on_lane(uint32_t lane, size_t item, EdgeKind kind) {
   for (size_t i = item + 1; i < items_.size(); ++i) {
     if (items_[i].task.lane != lane) continue;
     items_[i].edges.push_back(local_edge(item, kind));
@@ -143,7 +143,7 @@ void BlockEditor::follow_on_lane(uint16_t lane, size_t item, EdgeKind kind) {
 size_t BlockEditor::put_host(uint32_t launch, bool after, uint32_t call, LaunchStyle style) {
   size_t at = call_item(launch);
   if (at == items_.size()) return at;
-  const uint16_t thread = items_[at].task.lane;
+  const uint32_t thread = items_[at].task.lane;
   if (after) ++at;
   Item item{made_task(TaskKind::kCall, thread, call, style.host_ns), {}};
   item.edges.push_back(after_last_on(thread, at, EdgeKind::kThread));
@@ -155,7 +155,7 @@ size_t BlockEditor::put_host(uint32_t launch, bool after, uint32_t call, LaunchS
 void BlockEditor::insert(const AddedCollective& what, BlockPoint at, uint32_t consumer, bool prefetched) {
   size_t beside = at.after ? last_item(at.launch, true) : first_gpu_item(at.launch);
   if (beside == items_.size()) return;
-  const uint16_t compute = items_[beside].task.lane;
+  const uint32_t compute = items_[beside].task.lane;
   const size_t call = put_host(at.launch, at.after, what.call, what.style);
   if (call == items_.size()) return;
   beside = at.after ? last_item(at.launch, true) + 1 : first_gpu_item(at.launch);
@@ -212,7 +212,7 @@ void BlockEditor::append_to(std::vector<BlockTask>& tasks, std::vector<BlockEdge
   }
 }
 
-void append_collective(const AddedCollective& what, uint16_t thread, uint16_t compute, bool host_waits,
+void append_collective(const AddedCollective& what, uint32_t thread, uint32_t compute, bool host_waits,
                        std::vector<BlockTask>& tasks, std::vector<BlockEdge>& edges) {
   auto add = [&](BlockTask task, const std::vector<BlockEdge>& waits) {
     task.edge_begin = static_cast<uint32_t>(edges.size());

@@ -19,7 +19,7 @@ struct LaunchStyle {
 struct AddedCollective {
   uint32_t row = kNoIndex;   ///< row of the rank's table that stands for it
   uint32_t call = kNoIndex;  ///< and for its launch
-  uint16_t lane = kNoLane;   ///< stream that it runs on
+  uint32_t lane = kNoLane;   ///< stream that it runs on
   LaunchStyle style;
 };
 
@@ -62,8 +62,8 @@ class BlockEditor {
   size_t last_item(uint32_t launch, bool gpu) const;
   size_t call_item(uint32_t launch) const;
   size_t put_host(uint32_t launch, bool after, uint32_t call, LaunchStyle style);
-  BlockEdge after_last_on(uint16_t lane, size_t before, EdgeKind kind) const;
-  void follow_on_lane(uint16_t lane, size_t item, EdgeKind kind);
+  BlockEdge after_last_on(uint32_t lane, size_t before, EdgeKind kind) const;
+  void follow_on_lane(uint32_t lane, size_t item, EdgeKind kind);
   bool owns(uint32_t row, uint32_t launch) const;
 
   const Program& program_;
@@ -75,7 +75,7 @@ class BlockEditor {
 
 /// A block of its own for one collective: launched on `thread`, after everything on the compute stream `compute`. The
 /// thread goes on at once, or when the collective is done if `host_waits`.
-void append_collective(const AddedCollective& what, uint16_t thread, uint16_t compute, bool host_waits,
+void append_collective(const AddedCollective& what, uint32_t thread, uint32_t compute, bool host_waits,
                        std::vector<BlockTask>& tasks, std::vector<BlockEdge>& edges);
 
 }  // namespace lumos

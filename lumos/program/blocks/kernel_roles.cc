@@ -7,37 +7,6 @@
 namespace lumos {
 namespace {
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-bool is_attention(std::string_view name) {
-  for (std::string_view part : {"flash", "fmha", "attention", "Attention", "softmax", "Softmax", "SoftMax"})
-    if (contains(name, part)) return true;
-  return false;
-}
-
-/// Attention as one kernel; a softmax is a part of it.
-bool is_fused_attention(std::string_view name) {
-  return is_attention(name) && !contains(name, "oftmax") && !contains(name, "oftMax");
-}
-
-/// Adds up the parts of a product whose sum over K was split: no product of its own.
-bool is_split_sum(std::string_view name) {
-  for (std::string_view part : {"splitKreduce", "ReduceSplitK", "PostGSU"})
-    if (contains(name, part)) return true;
-  return false;
-}
-
-/// Operators that multiply many matrices of activations: what attention is without a fused kernel.
-bool is_batched_operator(std::string_view name) { return contains(name, "bmm") || contains(name, "Bmm"); }
-
-/// Fused attention kernels name the library that GEMMs come from, too.
-bool is_gemm(std::string_view name) {
-  if (is_attention(name) || is_split_sum(name)) return false;
-  for (std::string_view part : {"gemm", "Gemm", "GEMM", "cutlass", "wgmma", "nvjet", "Cijk_"})
-    if (contains(name, part)) return true;
-  return false;
-}
-
 /// Linear layers in the order in which the forward runs them; the backward runs them in reverse.
 constexpr std::array<KernelRole, 4> kLinears = {KernelRole::kQkv, KernelRole::kProjection, KernelRole::kFc1,
                                                 KernelRole::kFc2};
@@ -47,14 +16,6 @@ class RoleFinder {
   explicit RoleFinder(const RankProgram& rank)
       : rank_(rank), table_(*rank.table), launches_(rank.recovered.list.launches) {
     roles_.resize(launches_.size());
-    for (uint32_t id = 0; id < table_.names->size(); ++id) {
-      const std::string_view name = table_.text(NameId{id});
-      gemm_.push_back(is_gemm(name));
-      attention_.push_back(is_attention(name));
-      fused_attention_.push_back(is_fused_attention(name));
-      split_sum_.push_back(is_split_sum(name));
-      batched_.push_back(is_batched_operator(name));
-    }
   }
 
   std::vector<RoleOf> run() {
@@ -94,21 +55,20 @@ class RoleFinder {
   }
 
  private:
-  std::string_view name(uint32_t launch) const { return table_.name_of(launches_[launch].gpu_row); }
-  uint32_t name_id(uint32_t launch) const { return static_cast<uint32_t>(table_.name[launches_[launch].gpu_row]); }
-  bool gemm(uint32_t launch) const { return gemm_[name_id(launch)]; }
-  bool attention(uint32_t launch) const { return attention_[name_id(launch)]; }
+  KernelMeaning meaning(uint32_t launch) const { return table_.kernel_meaning(launches_[launch].gpu_row); }
+  bool gemm(uint32_t launch) const { return meaning(launch).is_product(); }
+  bool attention(uint32_t launch) const { return meaning(launch).is(KernelTrait::kAttention); }
+  bool split_sum(uint32_t launch) const { return meaning(launch).is(KernelTrait::kSplitSum); }
+  bool op_is(uint32_t op, OperatorTrait trait) const { return op != kNoIndex && table_.operator_meaning(op).is(trait); }
+  /// The operator multiplies many matrices of activations: what attention is without a fused kernel.
   bool batched(uint32_t launch) const {
-    const auto is = [&](uint32_t op) { return op != kNoIndex && batched_[static_cast<uint32_t>(table_.name[op])]; };
-    return is(launches_[launch].inner_op) || is(launches_[launch].outer_op);
+    return op_is(launches_[launch].inner_op, OperatorTrait::kBatchedProduct) ||
+           op_is(launches_[launch].outer_op, OperatorTrait::kBatchedProduct);
   }
   Phase phase(uint32_t launch) const { return rank_.recovered.labels[launch].phase; }
 
   /// True inside the accumulation of a parameter's gradient: its kernels are as large as the parameter.
-  bool accumulates(uint32_t launch) const {
-    const uint32_t op = launches_[launch].outer_op;
-    return op != kNoIndex && contains(table_.name_of(op), "AccumulateGrad");
-  }
+  bool accumulates(uint32_t launch) const { return op_is(launches_[launch].outer_op, OperatorTrait::kAccumulates); }
 
   void fill(const Block& block, KernelRole role) {
     for (uint32_t i = block.launch_begin; i < block.launch_end; ++i)
@@ -171,12 +131,10 @@ class RoleFinder {
       if (launches_[i].is_communication) continue;
       if (gemm(i)) (batched(i) ? found.batched : found.linears).push_back(i);
       if (attention(i)) found.attention.push_back(i);
-      found.fused_attention |= fused_attention_[name_id(i)];
+      found.fused_attention |= meaning(i).is_fused_attention();
     }
     return found;
   }
-
-  bool split_sum(uint32_t launch) const { return split_sum_[name_id(launch)]; }
 
   /// A forward has one product per linear layer, a backward two (after those of its recomputation, if any). Where a
   /// model has others, their place around attention tells.
@@ -320,7 +278,7 @@ class RoleFinder {
   /// The linear layer whose backward operator launched this after its product for the weight, else kOther.
   KernelRole bias_of(const std::vector<uint32_t>& gemms, uint32_t launch) const {
     const uint32_t op = launches_[launch].outer_op;
-    if (op == kNoIndex || !contains(name(launch), "reduce")) return KernelRole::kOther;
+    if (op == kNoIndex || !meaning(launch).is(KernelTrait::kReduces)) return KernelRole::kOther;
     for (uint32_t gemm : gemms)
       if (gemm < launch && launches_[gemm].outer_op == op && roles_[gemm].part == GemmPart::kWeightGradient)
         return roles_[gemm].role;
@@ -340,7 +298,7 @@ class RoleFinder {
 
   bool zeroes_in_embedding(uint32_t launch) const {
     const uint32_t op = launches_[launch].outer_op;
-    if (op == kNoIndex || !contains(table_.name_of(op), "Embedding")) return false;
+    if (!op_is(op, OperatorTrait::kEmbedding)) return false;
     return launch == 0 || launches_[launch - 1].outer_op != op;
   }
 
@@ -372,7 +330,6 @@ class RoleFinder {
   const std::vector<Launch>& launches_;
   std::vector<RoleOf> roles_;
   std::vector<NameId> usual_;
-  std::vector<bool> gemm_, attention_, fused_attention_, split_sum_, batched_;  ///< by name
 };
 
 }  // namespace

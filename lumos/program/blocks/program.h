@@ -38,7 +38,7 @@ struct LaneKey {
 /// Where a dependency of a block's task comes from.
 struct BlockEdge {
   int32_t local = -1;  ///< index of a task of the same block, or
-  uint16_t lane = 0;   ///< the task `back` places before the block's first on this lane (index into Program::lanes)
+  uint32_t lane = 0;   ///< the task `back` places before the block's first on this lane (index into Program::lanes)
   uint32_t back = 0;
   int32_t lag_ns = 0;
   EdgeKind kind = EdgeKind::kThread;
@@ -47,7 +47,7 @@ struct BlockEdge {
   uint8_t confidence_pct = 100;
 };
 
-inline constexpr uint16_t kNoLane = UINT16_MAX;
+inline constexpr uint32_t kNoLane = UINT32_MAX;
 
 struct BlockTask {
   uint32_t event = kNoIndex;     ///< row of the rank's table
@@ -55,7 +55,7 @@ struct BlockTask {
   int64_t duration_ns = 0;
   uint32_t edge_begin = 0;  ///< into RankProgram::edges
   uint32_t edge_end = 0;
-  uint16_t lane = kNoLane;  ///< index into Program::lanes
+  uint32_t lane = kNoLane;  ///< index into Program::lanes
   TaskKind kind = TaskKind::kHost;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lumos/base/result.h"
+#include "lumos/trace/words/written_names.h"
 
 namespace lumos {
 namespace {
@@ -10,17 +11,17 @@ namespace {
 std::string_view kernel_name(CommKind kind) {
   switch (kind) {
     case CommKind::kAllReduce:
-      return "ncclDevKernel_AllReduce_Sum";
+      return collective_kernel_name(CollectiveKind::kAllReduce);
     case CommKind::kAllGather:
-      return "ncclDevKernel_AllGather";
+      return collective_kernel_name(CollectiveKind::kAllGather);
     case CommKind::kReduceScatter:
-      return "ncclDevKernel_ReduceScatter_Sum";
+      return collective_kernel_name(CollectiveKind::kReduceScatter);
     case CommKind::kBroadcast:
-      return "ncclDevKernel_Broadcast";
+      return collective_kernel_name(CollectiveKind::kBroadcast);
     case CommKind::kPointToPoint:
       break;
   }
-  return "ncclDevKernel_SendRecv";
+  return collective_kernel_name(CollectiveKind::kSendRecv);
 }
 
 int64_t median(std::vector<int64_t>& values) {
@@ -44,8 +45,8 @@ void AddedWork::find_lanes() {
   std::vector<uint32_t> kernels(program_.lanes.size(), 0);
   for (const BlockTask& task : rank_.tasks)
     if (task.kind == TaskKind::kKernel && task.lane != kNoLane) ++kernels[task.lane];
-  compute_stream_ = static_cast<uint16_t>(std::max_element(kernels.begin(), kernels.end()) - kernels.begin());
-  for (uint16_t lane = 0; lane < program_.lanes.size(); ++lane)
+  compute_stream_ = static_cast<uint32_t>(std::max_element(kernels.begin(), kernels.end()) - kernels.begin());
+  for (uint32_t lane = 0; lane < program_.lanes.size(); ++lane)
     if (!program_.lanes[lane].is_gpu && program_.lanes[lane].number == 0) main_thread_ = lane;
 }
 
@@ -69,29 +70,29 @@ void AddedWork::find_styles() {
   if (!collectives.empty()) collective_style_.host_ns = median(collectives);
 }
 
-uint16_t AddedWork::usual_lane(CommScope scope) const {
-  std::map<uint16_t, uint32_t> uses;
+uint32_t AddedWork::usual_lane(CommScope scope) const {
+  std::map<uint32_t, uint32_t> uses;
   for (const BlockTask& task : rank_.tasks) {
     if (task.kind != TaskKind::kTransfer || task.event == kNoIndex || task.event >= transfers_.of_row.size()) continue;
     const uint32_t index = transfers_.of_row[task.event];
     if (index != kNoIndex && transfers_.transfers[index].scope == scope) ++uses[task.lane];
   }
-  uint16_t best = kNoLane;
+  uint32_t best = kNoLane;
   for (auto& [lane, count] : uses)
     if (best == kNoLane || count > uses[best]) best = lane;
   return best;
 }
 
 /// NCCL gives each group a stream of its own.
-uint16_t AddedWork::lane_of(CommScope scope) {
+uint32_t AddedWork::lane_of(CommScope scope) {
   auto found = lanes_.find(scope);
   if (found != lanes_.end()) return found->second;
-  uint16_t lane = usual_lane(scope);
+  uint32_t lane = usual_lane(scope);
   if (lane == kNoLane) {
     constexpr int32_t kFirstAddedStream = 1000;
     const LaneKey key{true, kFirstAddedStream + static_cast<int32_t>(scope)};
     auto known = std::find(program_.lanes.begin(), program_.lanes.end(), key);
-    lane = static_cast<uint16_t>(known - program_.lanes.begin());
+    lane = static_cast<uint32_t>(known - program_.lanes.begin());
     if (known == program_.lanes.end()) program_.lanes.push_back(key);
     Lane made;
     for (const Lane& like : table_.lanes)
@@ -119,7 +120,7 @@ void AddedWork::push_row(std::string_view name, uint32_t lane, EventKind kind, i
   transfers_.of_row.push_back(kNoIndex);
 }
 
-uint32_t AddedWork::add_rows(const CommWork& work, uint16_t lane) {
+uint32_t AddedWork::add_rows(const CommWork& work, uint32_t lane) {
   uint32_t stream = 0, thread = 0;
   for (uint32_t l = 0; l < table_.lanes.size(); ++l) {
     if (table_.lanes[l].is_gpu && table_.lanes[l].tid == program_.lanes[lane].number) stream = l;

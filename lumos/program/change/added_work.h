@@ -28,8 +28,8 @@ class AddedWork {
   /// The launch of an ordinary kernel on `thread`.
   LaunchStyle kernel_style() const { return kernel_style_; }
 
-  uint16_t main_thread() const { return main_thread_; }
-  uint16_t compute_stream() const { return compute_stream_; }
+  uint32_t main_thread() const { return main_thread_; }
+  uint32_t compute_stream() const { return compute_stream_; }
 
   /// The transfer of `row` runs another algorithm on the same bytes; its time is changed by `ratio`.
   void change_kind(uint32_t row, CommKind kind, double ratio);
@@ -38,10 +38,10 @@ class AddedWork {
   void finish();
 
  private:
-  uint16_t lane_of(CommScope scope);
-  uint16_t usual_lane(CommScope scope) const;
+  uint32_t lane_of(CommScope scope);
+  uint32_t usual_lane(CommScope scope) const;
   /// The row of the kernel; the one before it is its launch.
-  uint32_t add_rows(const CommWork& work, uint16_t lane);
+  uint32_t add_rows(const CommWork& work, uint32_t lane);
   void push_row(std::string_view name, uint32_t lane, EventKind kind, int64_t correlation);
   void find_styles();
   void find_lanes();
@@ -53,8 +53,8 @@ class AddedWork {
   std::shared_ptr<NamePool> names_;
   int64_t next_correlation_ = 1;
   LaunchStyle kernel_style_, collective_style_;
-  uint16_t main_thread_ = kNoLane, compute_stream_ = kNoLane;
-  std::map<CommScope, uint16_t> lanes_;
+  uint32_t main_thread_ = kNoLane, compute_stream_ = kNoLane;
+  std::map<CommScope, uint32_t> lanes_;
   std::map<std::tuple<CommScope, CommKind, int64_t>, uint32_t> rows_;
 };
 

@@ -12,7 +12,7 @@
 #include "lumos/program/facts/traced_facts.h"
 #include "lumos/program/predict.h"
 #include "lumos/program/synth/synthetic_job.h"
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 namespace {

@@ -5,8 +5,6 @@
 #include <optional>
 #include <tuple>
 
-#include "lumos/program/facts/traced_shapes.h"
-
 namespace lumos {
 namespace {
 
@@ -22,7 +20,7 @@ struct PlacedOp {
   ProductShape product;
 };
 
-/// In each thread's order. Where aten::linear shows, the product inside of it does, too, and stands for it.
+/// In each thread's order. Where a linear layer shows, the product inside of it does, too, and stands for it.
 std::vector<PlacedOp> placed_ops(const EventTable& table) {
   std::map<std::pair<NameId, NameId>, std::optional<PlacedOp>> known;  // by name and sizes
   std::vector<PlacedOp> ops;
@@ -33,10 +31,12 @@ std::vector<PlacedOp> placed_ops(const EventTable& table) {
     const auto [entry, is_new] = known.try_emplace({table.name[row], detail->input_dims});
     if (is_new) {
       PlacedOp op;
-      const auto dims = parse_dims(table.text(detail->input_dims));
-      op.attention = is_attention_operator(table.name_of(row)) && !dims.empty() && dims[0].size() > 2;
-      if (op.attention) op.queries = dims[0];
-      const bool product = table.name_of(row) != "aten::linear" && is_product(table.name_of(row), dims, &op.product);
+      const Operator name = table.operator_meaning(row).op;
+      if (!is_attention_operator(name) && !is_product_operator(name)) continue;
+      const std::vector<TensorShape> tensors = parse_shapes(table.text(detail->input_dims), "");
+      op.attention = is_attention_operator(name) && dims_of(tensors, 0).size() > 2;
+      if (op.attention) op.queries = dims_of(tensors, 0);
+      const bool product = name != Operator::kLinear && is_product(name, tensors, &op.product);
       if (op.attention || product) entry->second = op;
     }
     if (!entry->second) continue;
@@ -111,19 +111,20 @@ std::optional<LayerShapes> read_layer(const Segment& segment) {
 
 }  // namespace
 
-bool is_product(std::string_view name, const std::vector<std::vector<int64_t>>& dims, ProductShape* shape) {
-  const size_t first = name == "aten::addmm" ? 1 : 0;
-  const bool linear = name == "aten::linear";
-  if (name != "aten::mm" && name != "aten::addmm" && !linear) return false;
-  if (dims.size() < first + 2 || dims[first].size() < 2 || dims[first + 1].size() != 2) return false;
-  *shape = {dims[first].back(), dims[first + 1][linear ? 0 : 1]};
+bool is_product_operator(Operator op) {
+  return op == Operator::kMm || op == Operator::kAddmm || op == Operator::kLinear;
+}
+
+bool is_product(Operator op, const std::vector<TensorShape>& tensors, ProductShape* shape) {
+  if (!is_product_operator(op)) return false;
+  const uint32_t first = op == Operator::kAddmm ? 1 : 0;
+  const std::vector<int64_t>&a = dims_of(tensors, first), &b = dims_of(tensors, first + 1);
+  if (a.size() < 2 || b.size() != 2) return false;
+  *shape = {a.back(), b[op == Operator::kLinear ? 0 : 1]};
   return true;
 }
 
-bool is_attention_operator(std::string_view name) {
-  return name == "FlashAttnFunc" || name == "aten::scaled_dot_product_attention" ||
-         name == "flash_attn::_flash_attn_forward";
-}
+bool is_attention_operator(Operator op) { return op == Operator::kFlashFunction || op == Operator::kScaledDotProduct; }
 
 LayerShapes layer_shapes(const EventTable& table) {
   std::optional<LayerShapes> found;

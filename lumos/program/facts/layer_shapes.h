@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lumos/trace/table/event_table.h"
+#include "lumos/trace/words/tensor_shapes.h"
 
 namespace lumos {
 

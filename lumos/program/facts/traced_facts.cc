@@ -11,9 +11,8 @@
 #include "lumos/model/job/job_fields.h"
 #include "lumos/program/facts/rank_place.h"
 #include "lumos/program/facts/traced_shapes.h"
-#include "lumos/program/recover/recover.h"
 #include "lumos/program/recover/single_layer.h"
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 namespace {
@@ -35,7 +34,8 @@ constexpr int64_t kLargestSize = 1 << 20;
 
 class FactFinder {
  public:
-  FactFinder(const EventTable& table, const std::vector<JobSetting>& given) : table_(table), given_(given) {}
+  FactFinder(const EventTable& table, const RecoveredRank& recovered, const std::vector<JobSetting>& given)
+      : table_(table), recovered_(recovered), given_(given) {}
 
   std::vector<TracedFact> run() {
     groups();
@@ -112,9 +112,9 @@ class FactFinder {
   void collectives() {
     bool tensor_scatters = false, tensor_reduces = false, data_scatters = false, data_reduces = false;
     for (const CollectiveDetail& detail : table_.collectives) {
-      const std::string_view kind = table_.text(detail.collective), group = table_.text(detail.group_desc);
-      const bool scatters = kind.find("reduce_scatter") != std::string_view::npos;
-      const bool reduces = kind.find("allreduce") != std::string_view::npos;
+      const std::string_view group = table_.text(detail.group_desc);
+      const CollectiveKind kind = hint_of(table_, detail).kind;
+      const bool scatters = kind == CollectiveKind::kReduceScatter, reduces = kind == CollectiveKind::kAllReduce;
       const bool large = detail.in_elements >= kFewestGradients;
       if (group.starts_with(kTensorGroup)) {
         tensor_scatters |= scatters;
@@ -135,7 +135,7 @@ class FactFinder {
   }
 
   void passes() {
-    const RecoveredRank found = recover(table_, hints_from_groups(table_));
+    const RecoveredRank& found = recovered_;
     const auto has = [&](Phase phase) {
       return std::any_of(found.passes.begin(), found.passes.end(),
                          [&](const Pass& pass) { return pass.phase == phase && pass.step >= 0; });
@@ -163,7 +163,7 @@ class FactFinder {
       if (detail == nullptr || !table_.text(detail->group_desc).starts_with(kDataGroup)) continue;
       if (std::max(detail->in_elements, detail->out_elements) < kFewestGradients || found.labels[i].step < 0) continue;
       const Phase phase = found.labels[i].phase;
-      if (table_.text(detail->collective).find("gather") != std::string_view::npos) {
+      if (hint_of(table_, *detail).kind == CollectiveKind::kAllGather) {
         gathered_inside |= phase == Phase::kInit || phase == Phase::kForward;
         gathered_after |= phase == Phase::kOptimizer;
       } else {
@@ -250,74 +250,44 @@ class FactFinder {
                             : "whose FFN's last product sums over all features of the one before");
   }
 
-  /// What the kernels of norms are called. Operators that serve both kinds do not tell, nor do norms in parts.
+  /// By the kernels of its norms, where all that tell agree.
   void norms() {
     bool layer = false, root_mean_square = false;
     for (uint32_t row = 0; row < table_.size(); ++row) {
       if (table_.kind[row] != EventKind::kKernel || row_family(table_, row) != KernelFamily::kNorm) continue;
-      const std::string_view name = table_.name_of(row);
-      const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-      if (has("at::native::")) {
-        const std::optional<bool> rms = rms_in_native_name(name);
-        root_mean_square |= rms.value_or(false);
-        layer |= !rms.value_or(true);
-        continue;
-      }
-      const bool rms = has("rmsnorm") || has("rms_norm") || has("RMSNorm") || has("RmsNorm");
-      root_mean_square |= rms;
-      layer |= !rms && (has("::ln_") || has("layernorm") || has("layer_norm") || has("LayerNorm"));
+      const NormKind norm = table_.kernel_meaning(row).norm;
+      root_mean_square |= norm == NormKind::kRootMeanSquare;
+      layer |= norm == NormKind::kLayer;
     }
     if (layer != root_mean_square)
       add("normalization", root_mean_square ? "RMSNorm" : "LayerNorm", "by the names of its kernels");
   }
 
-  /// PyTorch runs both kinds in its kernels of LayerNorm, f<T, T_ACC, rms_norm>; nothing where the last argument is not
-  /// such a switch. Kernels of more arguments end with other switches.
-  static std::optional<bool> rms_in_native_name(std::string_view name) {
-    const size_t begin = name.find('<', name.find("layer_norm"));
-    const size_t end = begin == std::string_view::npos ? begin : name.find('>', begin);
-    if (end == std::string_view::npos) return std::nullopt;
-    const std::string_view arguments = name.substr(begin + 1, end - begin - 1);
-    if (std::count(arguments.begin(), arguments.end(), ',') != 2) return std::nullopt;
-    std::string_view last = arguments.substr(arguments.rfind(',') + 1);
-    for (std::string_view prefix : {" ", "rms_norm=", "(bool)"})
-      if (last.starts_with(prefix)) last.remove_prefix(prefix.size());
-    if (last == "true" || last == "1") return true;
-    if (last == "false" || last == "0") return false;
-    return std::nullopt;
-  }
-
   /// The largest messages between the parts of a model are activations; losses and flags are small.
   std::string_view type_of_activations() const {
     int64_t most = 0;
-    std::string_view type;
+    ElementType type = ElementType::kUnknown;
     for (const CollectiveDetail& detail : table_.collectives) {
       const std::string_view group = table_.text(detail.group_desc);
       if (!group.starts_with(kTensorGroup) && !group.starts_with(kPipelineGroup)) continue;
       if (detail.in_elements <= most) continue;
       most = detail.in_elements;
-      type = table_.text(detail.dtype);
+      type = type_of(table_, detail);
     }
-    return type == "BFloat16" ? "bf16" : type == "Half" ? "fp16" : type == "Float" ? "fp32" : "";
+    return job_spelling(type);
   }
 
   /// What all GEMM kernels' names say; "" where one does not, or says otherwise.
   std::string_view type_of_gemms() const {
-    std::set<std::string_view> types;
+    std::set<ElementType> types;
     for (uint32_t row = 0; row < table_.size(); ++row)
       if (table_.kind[row] == EventKind::kKernel && row_family(table_, row) == KernelFamily::kGemm)
-        types.insert(type_in_name(table_.name_of(row)));
-    return types.size() == 1 ? *types.begin() : "";
-  }
-
-  static std::string_view type_in_name(std::string_view name) {
-    const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-    if (has("bf16")) return "bf16";
-    if (has("fp16") || has("_f16") || has("hgemm")) return "fp16";
-    return has("_sgemm") ? "fp32" : "";
+        types.insert(table_.kernel_meaning(row).product_type);
+    return types.size() == 1 ? job_spelling(*types.begin()) : "";
   }
 
   const EventTable& table_;
+  const RecoveredRank& recovered_;
   const std::vector<JobSetting>& given_;
   std::vector<TracedFact> facts_;
 };
@@ -357,7 +327,12 @@ bool matters(const Job& job, const TracedFact& fact) {
 }  // namespace
 
 std::vector<TracedFact> traced_facts(const EventTable& table, const std::vector<JobSetting>& given) {
-  return FactFinder(table, given).run();
+  return traced_facts(table, recover(table, hints_from_groups(table)), given);
+}
+
+std::vector<TracedFact> traced_facts(const EventTable& table, const RecoveredRank& recovered,
+                                     const std::vector<JobSetting>& given) {
+  return FactFinder(table, recovered, given).run();
 }
 
 std::vector<TracedFact> node_facts(const EventTable& table, const std::vector<JobSetting>& given) {

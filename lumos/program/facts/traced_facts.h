@@ -9,6 +9,7 @@
 
 #include "lumos/base/result.h"
 #include "lumos/model/job/job.h"
+#include "lumos/program/recover/recover.h"
 #include "lumos/trace/table/event_table.h"
 
 namespace lumos {
@@ -23,6 +24,10 @@ struct TracedFact {
 /// The facts of one rank. `given` is what the job file says, for what a rank alone does not know: how many parts there
 /// are of what it holds.
 std::vector<TracedFact> traced_facts(const EventTable& table, const std::vector<JobSetting>& given);
+
+/// The same of a rank whose program was recovered already, without a job's hints (hints_from_groups).
+std::vector<TracedFact> traced_facts(const EventTable& table, const RecoveredRank& recovered,
+                                     const std::vector<JobSetting>& given);
 
 /// Those of them that differ from rank to rank: the GPUs of a node, unless what is `given` explains the rank's device.
 /// More GPUs than are given may be told, fewer never: a process may see a part of its node.

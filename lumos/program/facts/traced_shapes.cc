@@ -6,17 +6,20 @@
 #include <map>
 #include <set>
 #include <utility>
+#include <vector>
+
+#include "lumos/trace/words/tensor_shapes.h"
 
 namespace lumos {
 namespace {
 
-using Dims = std::vector<std::vector<int64_t>>;
-
 /// An operator with the shapes and types of its arguments, as often as it comes.
 struct ShapedOp {
-  std::string_view name, dims_text, types;
-  Dims dims;
+  std::string_view name, dims_text;
+  Operator op = Operator::kOther;
+  std::vector<TensorShape> tensors;
 
+  const std::vector<int64_t>& dims(uint32_t argument) const { return dims_of(tensors, argument); }
   std::string text() const { return fmt::format("{} {}", name, dims_text); }
 };
 
@@ -28,23 +31,13 @@ std::vector<ShapedOp> shaped_ops(const EventTable& table) {
     if (table.kind[row] != EventKind::kCpuOp) continue;
     const OpDetail* detail = table.op_detail(row);
     if (detail == nullptr || detail->input_dims == kNoName) continue;
+    const Operator op = table.operator_meaning(row).op;
+    if (op != Operator::kEmbedding && !is_attention_operator(op) && !is_product_operator(op)) continue;
     if (!seen.insert({table.name[row], {detail->input_dims, detail->input_types}}).second) continue;
-    ShapedOp op{table.name_of(row), table.text(detail->input_dims), {}, {}};
-    if (detail->input_types != kNoName) op.types = table.text(detail->input_types);
-    op.dims = parse_dims(op.dims_text);
-    ops.push_back(std::move(op));
+    const std::string_view dims = table.text(detail->input_dims);
+    ops.push_back({table.name_of(row), dims, op, parse_shapes(dims, table.text(detail->input_types))});
   }
   return ops;
-}
-
-/// The type of the first argument, in a job file's spelling.
-std::string_view type_of(std::string_view types) {
-  const size_t begin = types.find('"') == std::string_view::npos ? types.find('\'') : types.find('"');
-  if (begin == std::string_view::npos) return "";
-  const std::string_view first = types.substr(begin + 1, types.find(types[begin], begin + 1) - begin - 1);
-  if (first == "c10::BFloat16") return "bf16";
-  if (first == "c10::Half") return "fp16";
-  return first == "float" ? "fp32" : "";
 }
 
 class ShapeReader {
@@ -64,9 +57,10 @@ class ShapeReader {
   void read_embedding() {
     std::set<std::pair<int64_t, int64_t>> tables, tokens;
     for (const ShapedOp& op : ops_) {
-      if (op.name != "aten::embedding" || op.dims.size() < 2 || op.dims[0].size() != 2) continue;
-      tables.insert({op.dims[0][1], op.dims[0][0]});
-      if (op.dims[1].size() == 2) tokens.insert({op.dims[1][0], op.dims[1][1]});
+      const std::vector<int64_t>&words = op.dims(0), &looked_up = op.dims(1);
+      if (op.op != Operator::kEmbedding || words.size() != 2) continue;
+      tables.insert({words[1], words[0]});
+      if (looked_up.size() == 2) tokens.insert({looked_up[0], looked_up[1]});
       out_.embedding = op.text();
     }
     if (tables.empty()) return;
@@ -79,8 +73,8 @@ class ShapeReader {
   void read_attention() {
     std::set<std::pair<int64_t, int64_t>> found;
     for (const ShapedOp& op : ops_) {
-      if (!is_attention_operator(op.name) || op.dims.empty() || op.dims[0].size() != 4 || out_.sequence == 0) continue;
-      const std::vector<int64_t>& query = op.dims[0];
+      const std::vector<int64_t>& query = op.dims(0);
+      if (!is_attention_operator(op.op) || query.size() != 4 || out_.sequence == 0) continue;
       if ((query[1] == out_.sequence) == (query[2] == out_.sequence)) continue;
       found.insert({query[1] == out_.sequence ? query[2] : query[1], query[3]});
       out_.attention = op.text();
@@ -93,8 +87,9 @@ class ShapeReader {
     std::set<int64_t> into_hidden;
     ProductShape product;
     for (const ShapedOp& op : ops_) {
-      if (!is_product(op.name, op.dims, &product)) continue;
-      types.insert(type_of(op.types));
+      if (!is_product(op.op, op.tensors, &product)) continue;
+      const TensorShape* first = argument_of(op.tensors, 0);
+      types.insert(job_spelling(first == nullptr ? ElementType::kUnknown : first->type));
       if (product.columns == out_.hidden) into_hidden.insert(product.sums_over);
     }
     if (types.size() == 1) out_.dtype = std::string(*types.begin());
@@ -116,30 +111,6 @@ class ShapeReader {
 };
 
 }  // namespace
-
-std::vector<std::vector<int64_t>> parse_dims(std::string_view text) {
-  Dims dims;
-  int depth = 0;
-  int64_t value = -1;
-  const auto close_value = [&] {
-    if (value >= 0 && depth == 2) dims.back().push_back(value);
-    value = -1;
-  };
-  for (char c : text) {
-    if (c == '[') {
-      if (++depth == 2) dims.emplace_back();
-    } else if (c == ']') {
-      close_value();
-      --depth;
-    } else if (c >= '0' && c <= '9') {
-      constexpr int64_t kLargest = INT64_MAX / 16;
-      value = std::min(kLargest, std::max<int64_t>(value, 0) * 10 + (c - '0'));
-    } else {
-      close_value();
-    }
-  }
-  return dims;
-}
 
 TracedShapes traced_shapes(const EventTable& table) { return ShapeReader(table).run(); }
 

@@ -4,8 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "lumos/program/facts/layer_shapes.h"
 #include "lumos/trace/table/event_table.h"
@@ -23,7 +21,7 @@ struct TracedShapes {
   int64_t ffn = 0;        ///< what the second product of the FFN sums over
   LayerShapes layer;      ///< by the order of its products
   std::string dtype;      ///< of the matrix products: bf16, fp16 or fp32
-  std::string embedding;  ///< "aten::embedding [[25600, 1024], [1, 2048]]", where the first four come from
+  std::string embedding;  ///< its operator and sizes, as in the trace, where the first four come from
   std::string attention;  ///< the same of heads and their size
 };
 

@@ -41,12 +41,9 @@ std::vector<Part> list_parts(const RecoveredRank& rank) {
 
 /// Ends of the calls in which the host waits for the GPU, in order.
 std::vector<int64_t> synchronise_ends(const EventTable& table) {
-  std::vector<bool> synchronises(table.names->size());
-  for (uint32_t id = 0; id < synchronises.size(); ++id)
-    synchronises[id] = table.text(NameId{id}).find("Synchronize") != std::string_view::npos;
   std::vector<int64_t> ends;
   for (uint32_t row = 0; row < table.size(); ++row)
-    if (table.kind[row] == EventKind::kRuntime && synchronises[static_cast<uint32_t>(table.name[row])])
+    if (table.kind[row] == EventKind::kRuntime && is_synchronise(table.call_kind(row)))
       ends.push_back(table.end_ns(row));
   std::sort(ends.begin(), ends.end());
   return ends;
@@ -136,10 +133,18 @@ uint64_t text_hash(std::string_view text) {
   return hash;
 }
 
+/// Index into Program::lanes of each lane there.
+using LaneNumbers = std::map<LaneKey, uint32_t>;
+
 class Cutter {
  public:
-  Cutter(const ExecGraph& graph, Program& program, RankProgram& out)
-      : graph_(graph), program_(program), out_(out), table_(*out.table), rank_(out.recovered) {
+  Cutter(const ExecGraph& graph, Program& program, LaneNumbers& lane_of_key, RankProgram& out)
+      : graph_(graph),
+        program_(program),
+        lane_of_key_(lane_of_key),
+        out_(out),
+        table_(*out.table),
+        rank_(out.recovered) {
     for (uint32_t id = 0; id < table_.names->size(); ++id) name_hash_.push_back(text_hash(table_.text(NameId{id})));
   }
 
@@ -152,13 +157,10 @@ class Cutter {
   }
 
  private:
-  uint16_t lane_index(LaneKey key) {
-    auto found = std::find(program_.lanes.begin(), program_.lanes.end(), key);
-    if (found == program_.lanes.end()) {
-      program_.lanes.push_back(key);
-      return static_cast<uint16_t>(program_.lanes.size() - 1);
-    }
-    return static_cast<uint16_t>(found - program_.lanes.begin());
+  uint32_t lane_index(LaneKey key) {
+    const auto [it, fresh] = lane_of_key_.try_emplace(key, static_cast<uint32_t>(program_.lanes.size()));
+    if (fresh) program_.lanes.push_back(key);
+    return it->second;
   }
 
   void map_lanes() {
@@ -180,7 +182,6 @@ class Cutter {
     for (uint32_t p = 0; p < parts_.size(); ++p)
       for (uint32_t i = parts_[p].launch_begin; i < parts_[p].launch_end; ++i) part_of_launch[i] = p;
     part_of_task_.assign(size, 0);
-    std::vector<uint32_t> last_on_lane(program_.lanes.size(), 0);
     for (uint32_t task = 0; task < size; ++task) {
       uint32_t part = 0;
       const uint32_t event = graph_.event[task];
@@ -198,7 +199,7 @@ class Cutter {
   /// Time of the autograd thread outside of all events, once another thread has woken it: it finds its work. Where no
   /// hand-over is seen, such time may as well be spent waiting.
   bool wakes(uint32_t task) const {
-    const uint16_t lane = lane_of(task);
+    const uint32_t lane = lane_of(task);
     if (graph_.event[task] != kNoIndex || lane == kNoLane || program_.lanes[lane] != LaneKey{false, 1}) return false;
     const auto begin = graph_.edges.begin() + graph_.edge_begin[task],
                end = graph_.edges.begin() + graph_.edge_begin[task + 1];
@@ -233,19 +234,18 @@ class Cutter {
     // Position of each task on its lane, and how many the lane has before each part.
     std::vector<uint32_t> position(size, 0), count(program_.lanes.size(), 0);
     for (uint32_t task : order)
-      if (const uint16_t lane = lane_of(task); lane != kNoLane) position[task] = count[lane]++;
+      if (const uint32_t lane = lane_of(task); lane != kNoLane) position[task] = count[lane]++;
 
-    std::fill(count.begin(), count.end(), 0);
+    std::vector<uint32_t> lane_begin(program_.lanes.size(), 0);
     size_t next = 0;
     for (uint32_t p = 0; p < parts_.size(); ++p) {
       Block block = make_block(p);
       block.task_begin = static_cast<uint32_t>(next);
-      const std::vector<uint32_t> lane_begin = count;
-      for (; next < size && part_of_task_[order[next]] == p; ++next) {
+      for (; next < size && part_of_task_[order[next]] == p; ++next)
         emit_task(order[next], block, lane_begin, new_id, position);
-        if (const uint16_t lane = lane_of(order[next]); lane != kNoLane) ++count[lane];
-      }
       block.task_end = static_cast<uint32_t>(next);
+      for (uint32_t i = block.task_begin; i < block.task_end; ++i)
+        if (const uint32_t lane = lane_of(order[i]); lane != kNoLane) lane_begin[lane] = position[order[i]] + 1;
       out_.blocks.push_back(block);
     }
   }
@@ -269,7 +269,7 @@ class Cutter {
     return block;
   }
 
-  uint16_t lane_of(uint32_t task) const {
+  uint32_t lane_of(uint32_t task) const {
     return graph_.processor[task] == kNoProcessor ? kNoLane : lane_of_processor_[graph_.processor[task]];
   }
 
@@ -304,13 +304,14 @@ class Cutter {
 
   const ExecGraph& graph_;
   Program& program_;
+  LaneNumbers& lane_of_key_;
   RankProgram& out_;
   const EventTable& table_;
   const RecoveredRank& rank_;
   std::vector<uint64_t> name_hash_;
   std::vector<Part> parts_;
   std::vector<int64_t> starts_;
-  std::vector<uint16_t> lane_of_processor_;
+  std::vector<uint32_t> lane_of_processor_;
   std::vector<uint32_t> part_of_task_;
 };
 
@@ -318,13 +319,14 @@ class Cutter {
 
 Program make_program(const std::vector<ExecGraph>& graphs, std::vector<RecoveredRank> recovered) {
   Program program;
+  LaneNumbers lane_of_key;
   CHECK(graphs.size() == recovered.size());
   for (size_t i = 0; i < graphs.size(); ++i) {
     RankProgram rank;
     rank.rank = graphs[i].ranks[0].rank;
     rank.table = graphs[i].ranks[0].table;
     rank.recovered = std::move(recovered[i]);
-    Cutter(graphs[i], program, rank).run();
+    Cutter(graphs[i], program, lane_of_key, rank).run();
     program.ranks.push_back(std::move(rank));
   }
   program.threads_hand_over = hand_over_holds(program);

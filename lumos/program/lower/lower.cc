@@ -1,7 +1,9 @@
 #include "lumos/program/lower/lower.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
+#include <utility>
 
 #include "lumos/base/result.h"
 #include "lumos/program/measure/host_lags.h"
@@ -25,7 +27,8 @@ class RankEmitter {
   RankEmitter(const Program& program, const LowerPlan& plan, const TaskDurations& durations, ExecGraph& graph,
               std::vector<std::vector<uint32_t>>& arrivals, std::vector<TaskOrigin>* origins)
       : program_(program), plan_(plan), durations_(durations), graph_(graph), arrivals_(arrivals), origins_(origins) {
-    for (uint16_t lane = 0; lane < program.lanes.size(); ++lane) {
+    for (uint32_t lane = 0; lane < program.lanes.size(); ++lane) {
+      if (program.lanes[lane].is_gpu) streams_.push_back(lane);
       if (program.lanes[lane] == LaneKey{false, 0}) main_lane_ = lane;
       if (program.lanes[lane] == LaneKey{false, 1}) autograd_lane_ = lane;
     }
@@ -34,6 +37,7 @@ class RankEmitter {
   void run(uint32_t index, const PlannedRank& rank) {
     rank_index_ = index;
     lane_tasks_.assign(program_.lanes.size(), {});
+    block_begin_.assign(program_.lanes.size(), 0);
     processor_.assign(program_.lanes.size(), kNoProcessor);
     received_.assign(plan_.meeting_ns.size(), kNoIndex);
     lags_ = {};
@@ -53,12 +57,9 @@ class RankEmitter {
     const RankProgram& source = program_.ranks[placed.rank];
     const Block& block = source.blocks[placed.block];
     const uint32_t base = graph_.size();
-    block_begin_.resize(program_.lanes.size());
-    for (size_t lane = 0; lane < lane_tasks_.size(); ++lane)
-      block_begin_[lane] = static_cast<uint32_t>(lane_tasks_[lane].size());
     bool needs_data = placed.needs_begin < placed.needs_end;
     bool joins = placed.joins_streams;
-    const uint16_t follower = is_backward_block(block.role) ? autograd_lane_ : main_lane_;
+    const uint32_t follower = is_backward_block(block.role) ? autograd_lane_ : main_lane_;
     bool follows = plan_.threads_hand_over && block.role != BlockRole::kUnplaced && follower != kNoLane;
     for (uint32_t t = block.task_begin; t < block.task_end; ++t) {
       const BlockTask& task = source.tasks[t];
@@ -91,6 +92,9 @@ class RankEmitter {
       }
       graph_.edge_begin.push_back(static_cast<uint32_t>(graph_.edges.size()));
     }
+    for (uint32_t t = block.task_begin; t < block.task_end; ++t)
+      if (const uint32_t lane = source.tasks[t].lane; lane != kNoLane)
+        block_begin_[lane] = static_cast<uint32_t>(lane_tasks_[lane].size());
   }
 
   /// A folded collective starts when the last member's host has launched it: as long after this rank's own launch as
@@ -125,7 +129,7 @@ class RankEmitter {
 
   /// The main thread asks the autograd thread for a backward and goes on when that is done, whatever came before this
   /// block where it was traced. `thread` is the one that hands over.
-  void follow_other_thread(uint16_t thread) {
+  void follow_other_thread(uint32_t thread) {
     if (thread == kNoLane || block_begin_[thread] == 0) return;
     Edge edge;
     edge.source = lane_tasks_[thread][block_begin_[thread] - 1];
@@ -147,9 +151,9 @@ class RankEmitter {
     }
   }
 
-  void join_streams(uint16_t own_lane) {
-    for (size_t lane = 0; lane < lane_tasks_.size(); ++lane) {
-      if (!program_.lanes[lane].is_gpu || lane == own_lane || block_begin_[lane] == 0) continue;
+  void join_streams(uint32_t own_lane) {
+    for (uint32_t lane : streams_) {
+      if (lane == own_lane || block_begin_[lane] == 0) continue;
       Edge edge;
       edge.source = lane_tasks_[lane][block_begin_[lane] - 1];
       edge.kind = EdgeKind::kInterStream;
@@ -205,18 +209,28 @@ class RankEmitter {
     graph_.processor.push_back(processor);
   }
 
-  uint32_t processor_of(uint16_t lane, uint32_t source_rank) {
+  uint32_t processor_of(uint32_t lane, uint32_t source_rank) {
     if (processor_[lane] == kNoProcessor) {
       processor_[lane] = static_cast<uint32_t>(graph_.processors.size());
       Processor made;
       made.rank_index = rank_index_;
       made.is_gpu = program_.lanes[lane].is_gpu;
-      const EventTable& table = *program_.ranks[source_rank].table;
-      for (uint32_t l = 0; l < table.lanes.size(); ++l)
-        if (table.lanes[l].is_gpu == made.is_gpu && table.lanes[l].tid == program_.lanes[lane].number) made.lane = l;
+      const auto& lanes = table_lanes(source_rank);
+      if (const auto found = lanes.find({made.is_gpu, program_.lanes[lane].number}); found != lanes.end())
+        made.lane = found->second;
       graph_.processors.push_back(made);
     }
     return processor_[lane];
+  }
+
+  using TableLanes = std::map<std::pair<bool, int64_t>, uint32_t>;
+
+  /// Lanes of a rank's table by their number; of several the last.
+  const TableLanes& table_lanes(uint32_t source_rank) {
+    const auto [it, fresh] = table_lanes_.try_emplace(source_rank);
+    const std::vector<Lane>& lanes = program_.ranks[source_rank].table->lanes;
+    for (uint32_t l = 0; fresh && l < lanes.size(); ++l) it->second[{lanes[l].is_gpu, lanes[l].tid}] = l;
+    return it->second;
   }
 
   void add_edge(const BlockEdge& from, uint32_t base) {
@@ -257,8 +271,10 @@ class RankEmitter {
   ExecGraph& graph_;
   std::vector<std::vector<uint32_t>>& arrivals_;
   std::vector<TaskOrigin>* origins_;
-  uint16_t main_lane_ = kNoLane;
-  uint16_t autograd_lane_ = kNoLane;
+  uint32_t main_lane_ = kNoLane;
+  uint32_t autograd_lane_ = kNoLane;
+  std::vector<uint32_t> streams_;  ///< lanes of GPUs
+  std::map<uint32_t, TableLanes> table_lanes_;
   uint32_t rank_index_ = 0;
   uint32_t block_ = 0;  ///< of the planned rank
   HostLags lags_;       ///< of the members that are folded into this rank

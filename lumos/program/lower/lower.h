@@ -83,7 +83,7 @@ struct TaskOrigin {
   uint32_t row = kNoIndex;
   uint32_t task = kNoIndex;  ///< index into RankProgram::tasks
   uint32_t block = 0;        ///< index into PlannedRank::blocks
-  uint16_t lane = kNoLane;   ///< index into Program::lanes
+  uint32_t lane = kNoLane;   ///< index into Program::lanes
 };
 
 /// O(tasks). The graph has one step per rank, from its first task to its last. `origins`, if given, becomes parallel to

@@ -36,14 +36,11 @@ RankLoads measure_rank(ExecGraph graph, const RankTransfers& transfers) {
   const std::vector<int64_t> overlap = overlaps(graph, timeline);
   const EventTable& table = *graph.ranks[0].table;
   out.rows.resize(table.size());
-  std::vector<LoadClass> by_name(table.names->size(), LoadClass::kCount);
   for (uint32_t task = 0; task < graph.size(); ++task) {
     const uint32_t row = graph.event[task];
     const bool transfer = graph.kind[task] == TaskKind::kTransfer;
     if ((!transfer && !is_compute_task(graph.kind[task])) || row == kNoIndex) continue;
-    LoadClass& known = by_name[static_cast<uint32_t>(table.name[row])];
-    if (!transfer && known == LoadClass::kCount) known = load_class(table, row, graph.kind[task]);
-    out.rows[row] = {transfer ? LoadClass::kTransfer : known, overlap[task]};
+    out.rows[row] = {load_class(table, row, graph.kind[task]), overlap[task]};
   }
   out.interference = fit_interference(graph, timeline);
   return out;

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <utility>
 
 #include "lumos/base/parallel.h"
 #include "lumos/plan/parameters.h"
@@ -369,13 +369,16 @@ RecoverHints hints_from_job(const Job& job, int64_t rank) {
 }
 
 Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults,
-                             int threads) {
+                             int threads, std::map<size_t, LaunchList> known) {
   const auto schedule = TRY(make_schedule(schedule_shape(job)));
   Recovery recovery;
   recovery.job = job;
   std::vector<RecoveredRank> recovered(graphs.size());
   parallel_for(graphs.size(), threads, [&](size_t i) {
-    recovered[i] = recover(*graphs[i].ranks[0].table, hints_from_job(job, graphs[i].ranks[0].rank));
+    const EventTable& table = *graphs[i].ranks[0].table;
+    const auto listed = known.find(i);
+    recovered[i] = recover(table, hints_from_job(job, graphs[i].ranks[0].rank),
+                           listed == known.end() ? list_launches(table) : std::move(listed->second));
   });
   for (const ExecGraph& graph : graphs) recovery.places.push_back(place_of(job, graph.ranks[0].rank));
   recovery.program = make_program(graphs, std::move(recovered));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,9 @@ struct Recovery {
 
 /// Recovers the program of a job from its graphs, one rank each. Errors: kFailed when no whole step was recovered on
 /// some rank or a pipeline end was not traced, with what is missing. `threads` 0: the processors of this machine.
+/// `known` holds the launches of ranks that were listed already, by index of graph.
 Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& job, const Network& network_defaults,
-                             int threads = 0);
+                             int threads = 0, std::map<size_t, LaunchList> known = {});
 
 /// `base` with as many layers in as many stages as `target`, in its own sizes.
 Job with_layers_of(const Job& base, const Job& target);

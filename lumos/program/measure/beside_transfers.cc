@@ -19,7 +19,7 @@ struct Kernel {
 
 /// The kernels of the stream that computes most, by start.
 std::vector<Kernel> compute_stream(const RankProgram& rank, const std::vector<int64_t>& durations_ns) {
-  std::map<uint16_t, int64_t> busy_ns;
+  std::map<uint32_t, int64_t> busy_ns;
   for (const BlockTask& task : rank.tasks) {
     if (is_compute_task(task.kind) && task.event != kNoIndex) busy_ns[task.lane] += task.duration_ns;
   }

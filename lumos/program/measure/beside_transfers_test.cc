@@ -31,7 +31,7 @@ class TwoStreams {
   }
 
  private:
-  uint32_t task(uint32_t stream, TaskKind kind, uint16_t lane, int64_t start_us, int64_t dur_us) {
+  uint32_t task(uint32_t stream, TaskKind kind, uint32_t lane, int64_t start_us, int64_t dur_us) {
     BlockTask task;
     task.event = table_.row(EventKind::kKernel, "kernel", stream, start_us * kUs, dur_us * kUs);
     task.duration_ns = dur_us * kUs;

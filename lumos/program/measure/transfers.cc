@@ -7,9 +7,11 @@
 #include <tuple>
 #include <utility>
 
+#include "lumos/graph/host/collective.h"
 #include "lumos/graph/match/match_collect.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/measure/network.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 namespace {
@@ -132,11 +134,37 @@ void imply_bytes(const RankProgram& rank, const Job& job, RankTransfers& out) {
   }
 }
 
+/// Scopes by what the metadata says of the group; kernels repeat a few groups, word for word.
+class ToldScopes {
+ public:
+  ToldScopes(const EventTable& table, const Job& job) : table_(table), job_(job), lists_(*table.names) {}
+
+  std::optional<CommScope> of(const CollectiveDetail& detail) {
+    const auto [it, fresh] = known_.try_emplace({detail.group_ranks, detail.group_name, detail.group_desc});
+    if (fresh) it->second = find(detail);
+    return it->second;
+  }
+
+ private:
+  std::optional<CommScope> find(const CollectiveDetail& detail) {
+    const std::vector<int32_t>& ranks = listed_ranks(table_, detail, lists_);
+    if (ranks.size() > 1) return scope_of_ranks(job_, ranks);
+    const bool cut = ranks.empty() && detail.group_ranks != kNoName;
+    return cut ? scope_of_description(table_.text(detail.group_desc)) : std::nullopt;
+  }
+
+  const EventTable& table_;
+  const Job& job_;
+  RankLists lists_;
+  std::map<std::tuple<NameId, NameId, NameId>, std::optional<CommScope>> known_;
+};
+
 RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
   RankTransfers out;
   const EventTable& table = *rank.table;
   out.of_row.assign(table.size(), kNoIndex);
   const std::map<int64_t, CommScope> by_stream = scopes_of_streams(rank, job);
+  ToldScopes scopes(table, job);
   for (const Launch& launch : rank.recovered.list.launches) {
     if (!launch.is_communication) continue;
     const uint32_t row = launch.gpu_row;
@@ -144,22 +172,17 @@ RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
     transfer.row = row;
     const CollectiveDetail* detail = table.collective_detail(row);
     transfer.kind = kind_of(launch.collective);
-    std::vector<int32_t> ranks;
-    std::optional<CommScope> described;
-    if (detail) {
-      transfer.bytes = collective_bytes(launch.collective, *detail, table.text(detail->dtype));
-      ranks = listed_ranks(table, *detail);
-      const bool cut = ranks.empty() && !table.text(detail->group_ranks).empty();
-      if (cut) described = scope_of_description(table.text(detail->group_desc));
+    std::optional<CommScope> told;
+    if (detail != nullptr) {
+      transfer.bytes = collective_bytes(launch.collective, *detail, type_of(table, *detail));
+      told = scopes.of(*detail);
     }
     if (launch.is_p2p()) {
       transfer.scope = CommScope::kPipeline;
       transfer.sends = launch.sends;
       transfer.receives = launch.receives;
-    } else if (ranks.size() > 1) {
-      transfer.scope = scope_of_ranks(job, ranks);
-    } else if (described) {
-      transfer.scope = *described;
+    } else if (told) {
+      transfer.scope = *told;
     } else if (auto found = by_stream.find(table.lanes[table.lane[row]].tid); found != by_stream.end()) {
       transfer.scope = found->second;
     }

@@ -4,27 +4,9 @@
 // program/launches.
 #pragma once
 
-#include <string_view>
-
-#include "lumos/graph/host/collective.h"
+#include "lumos/trace/words/collective_kind.h"
 
 namespace lumos {
-
-/// What PyTorch writes around and before a communication kernel's launch.
-struct CollectiveHint {
-  CollectiveKind kind = CollectiveKind::kUnknown;
-  bool coalesced = false;  ///< launches together what the calls before it asked for
-  bool sends = false;
-  bool receives = false;
-
-  bool tells() const { return coalesced || kind != CollectiveKind::kUnknown; }
-};
-
-/// Of a row's name ("nccl:all_reduce", "c10d::send"); tells nothing for names of other things.
-CollectiveHint hint_of_name(std::string_view row_name);
-
-/// Of "Collective name", on a kernel or on record_param_comms.
-CollectiveHint hint_of_metadata(std::string_view collective_name);
 
 /// All that is known of one launch.
 struct CollectiveContext {
@@ -33,7 +15,7 @@ struct CollectiveContext {
   CollectiveHint asked;        ///< of the last call on the thread since it launched communication before
   bool has_metadata = false;   ///< the kernel names its collective, if only in words unknown here
   bool in_all_to_all = false;  ///< some row around the launch has all-to-all in its name
-  std::string_view kernel_name;
+  CollectiveKind by_kernel = CollectiveKind::kUnknown;  ///< by the kernel's name
 };
 
 /// The collective with the directions of a point-to-point transfer, as far as they are told.

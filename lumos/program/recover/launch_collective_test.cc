@@ -12,7 +12,7 @@ constexpr std::string_view kAnything = "ncclDevKernel_Generic_1(ncclDevKernelArg
 
 CollectiveContext context_of(std::string_view kernel, std::string_view around = "", std::string_view asked = "") {
   CollectiveContext context;
-  context.kernel_name = kernel;
+  context.by_kernel = kind_of_kernel_name(kernel);
   context.around = hint_of_name(around);
   context.asked = hint_of_name(asked);
   return context;

@@ -1,43 +1,14 @@
 #include "lumos/program/recover/launches.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <span>
+#include <utility>
 
 #include "lumos/program/recover/launch_collective.h"
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 namespace {
-
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-/// What the name of an enclosing row says about the code inside it.
-struct Hints {
-  bool backward = false;
-  bool checkpoint = false;
-  bool engine = false;
-  bool optimizer = false;
-  bool zero = false;
-  bool all_to_all = false;
-  CollectiveHint collective;
-};
-
-Hints hints_of(std::string_view name) {
-  Hints hints;
-  hints.engine = contains(name, "autograd::engine::evaluate_function");
-  hints.backward = hints.engine || contains(name, "Backward");
-  hints.checkpoint = contains(name, "CheckpointFunctionBackward") || contains(name, "CheckpointBackward");
-  hints.optimizer = contains(name, "Optimizer.step") || contains(name, "multi_tensor") ||
-                    contains(name, "_fused_adam") || contains(name, "FusedAdam") || contains(name, "_foreach_");
-  hints.all_to_all = contains(name, "all_to_all") || contains(name, "alltoall") || contains(name, "All2All");
-  hints.zero = contains(name, "zero_grad") || name == "aten::zero_";
-  hints.collective = hint_of_name(name);
-  return hints;
-}
-
-bool is_optimizer_kernel(std::string_view name) {
-  return contains(name, "multi_tensor_apply") || contains(name, "Adam") || contains(name, "adam_");
-}
 
 /// Rows of one thread, outer before inner.
 std::vector<uint32_t> nested_order(const EventTable& table, std::vector<uint32_t> order) {
@@ -53,7 +24,7 @@ std::vector<uint32_t> nested_order(const EventTable& table, std::vector<uint32_t
 /// The open rows of a thread, as context of the launches inside them.
 class ContextStack {
  public:
-  ContextStack(const EventTable& table, const std::vector<Hints>& hints) : table_(table), hints_(hints) {}
+  explicit ContextStack(const EventTable& table) : table_(table) {}
 
   void enter(uint32_t row) {
     while (!open_.empty() && table_.end_ns(open_.back()) <= table_.ts_ns[row]) open_.pop_back();
@@ -70,15 +41,16 @@ class ContextStack {
     bool engine_after = false;
     for (size_t i = 0; i < open_.size(); ++i) {
       const uint32_t row = open_[i];
-      const Hints& hints = hints_[static_cast<uint32_t>(table_.name[row])];
-      launch.in_backward |= hints.backward;
-      launch.in_optimizer |= hints.optimizer;
-      launch.is_zeroing |= hints.zero;
-      collective.in_all_to_all |= hints.all_to_all;
+      const OperatorMeaning meaning = operator_of(table_, row);
+      launch.in_backward |= meaning.in_backward();
+      launch.in_optimizer |= meaning.is(OperatorTrait::kOptimizer);
+      launch.is_zeroing |= meaning.is(OperatorTrait::kZeroing);
+      collective.in_all_to_all |= meaning.is(OperatorTrait::kAllToAll);
       if (const CollectiveHint hint = collective_hint(row); hint.tells()) collective.around = hint;
       // The engine calls the checkpoint's backward too: only what it calls inside counts.
-      if (hints.checkpoint && !hints.engine) checkpoint_at = i;
-      engine_after |= hints.engine && checkpoint_at != SIZE_MAX;
+      const bool engine = meaning.is(OperatorTrait::kEngine);
+      if (meaning.is(OperatorTrait::kCheckpoint) && !engine) checkpoint_at = i;
+      engine_after |= engine && checkpoint_at != SIZE_MAX;
       if (table_.kind[row] != EventKind::kCpuOp) continue;
       if (launch.outer_op == kNoIndex) launch.outer_op = row;
       launch.inner_op = row;
@@ -94,46 +66,52 @@ class ContextStack {
   /// By the row's name; record_param_comms carries the collective's in its arguments.
   CollectiveHint collective_hint(uint32_t row) const {
     const OpDetail* op = table_.kind[row] == EventKind::kCpuOp ? table_.op_detail(row) : nullptr;
-    if (op != nullptr && op->collective != kNoIndex)
-      return hint_of_metadata(table_.text(table_.collectives[op->collective].collective));
-    return hints_[static_cast<uint32_t>(table_.name[row])].collective;
+    if (op != nullptr && op->collective != kNoIndex) return hint_of(table_, table_.collectives[op->collective]);
+    return operator_of(table_, row).hint;
   }
 
   const EventTable& table_;
-  const std::vector<Hints>& hints_;
   std::vector<uint32_t> open_;
   CollectiveHint asked_;
 };
 
 /// GPU rows by correlation, in file order; rows without one stand alone.
-struct GpuRows {
-  std::unordered_map<int64_t, std::vector<uint32_t>> by_correlation;
-  std::vector<uint32_t> alone;
+class GpuRows {
+ public:
+  explicit GpuRows(const EventTable& table) : table_(table) {
+    for (uint32_t row = 0; row < table.size(); ++row) {
+      if (is_gpu_work(table.kind[row])) (table.correlation[row] > 0 ? rows_ : alone_).push_back(row);
+    }
+    std::sort(rows_.begin(), rows_.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(table.correlation[a], a) < std::pair(table.correlation[b], b);
+    });
+  }
+
+  std::span<const uint32_t> of(int64_t correlation) const {
+    const auto begin = std::partition_point(rows_.begin(), rows_.end(),
+                                            [&](uint32_t row) { return table_.correlation[row] < correlation; });
+    auto end = begin;
+    while (end != rows_.end() && table_.correlation[*end] == correlation) ++end;
+    return {begin, end};
+  }
+  const std::vector<uint32_t>& alone() const { return alone_; }
+
+ private:
+  const EventTable& table_;
+  std::vector<uint32_t> rows_, alone_;
 };
 
-GpuRows group_gpu_rows(const EventTable& table) {
-  GpuRows rows;
-  for (uint32_t row = 0; row < table.size(); ++row) {
-    if (!is_gpu_work(table.kind[row])) continue;
-    if (table.correlation[row] > 0)
-      rows.by_correlation[table.correlation[row]].push_back(row);
-    else
-      rows.alone.push_back(row);
-  }
-  return rows;
-}
-
 void describe_work(const EventTable& table, CollectiveContext context, Launch& launch) {
-  const std::string_view name = table.name_of(launch.gpu_row);
+  const KernelMeaning meaning = table.kernel_meaning(launch.gpu_row);
   launch.is_communication = is_communication(table, launch.gpu_row);
-  launch.in_optimizer |= table.kind[launch.gpu_row] == EventKind::kKernel && is_optimizer_kernel(name);
+  launch.in_optimizer |= table.kind[launch.gpu_row] == EventKind::kKernel && meaning.is(KernelTrait::kOptimizer);
   launch.is_zeroing = (launch.is_zeroing || table.kind[launch.gpu_row] == EventKind::kMemset) && !launch.in_backward &&
                       !launch.is_communication;
   if (!launch.is_communication) return;
-  context.kernel_name = name;
+  context.by_kernel = meaning.collective;
   if (const CollectiveDetail* detail = table.collective_detail(launch.gpu_row)) {
-    context.has_metadata = !table.text(detail->collective).empty();
-    context.metadata = hint_of_metadata(table.text(detail->collective));
+    context.has_metadata = detail->collective != kNoName;
+    context.metadata = hint_of(table, *detail);
   }
   const CollectiveHint collective = collective_of(context);
   launch.collective = collective.kind;
@@ -146,10 +124,7 @@ void describe_work(const EventTable& table, CollectiveContext context, Launch& l
 LaunchList list_launches(const EventTable& table) {
   LaunchList list;
   list.launch_of_row.assign(table.size(), kNoIndex);
-  std::vector<Hints> hints(table.names->size());
-  for (uint32_t id = 0; id < hints.size(); ++id) hints[id] = hints_of(table.text(NameId{id}));
-
-  GpuRows gpu = group_gpu_rows(table);
+  const GpuRows gpu(table);
   std::vector<std::vector<uint32_t>> by_lane(table.lanes.size());
   for (uint32_t row = 0; row < table.size(); ++row) {
     const EventKind kind = table.kind[row];
@@ -158,19 +133,19 @@ LaunchList list_launches(const EventTable& table) {
   }
   std::vector<std::pair<uint32_t, Launch>> found;  // with the row that owns it
   for (uint32_t lane = 0; lane < by_lane.size(); ++lane) {
-    ContextStack stack(table, hints);
+    ContextStack stack(table);
     for (uint32_t row : nested_order(table, by_lane[lane])) {
       stack.enter(row);
       const OpDetail* op = table.op_detail(row);
       if (table.kind[row] == EventKind::kCpuOp && op && op->sequence >= 0)
-        list.numbered.push_back({op->sequence, row, lane, hints[static_cast<uint32_t>(table.name[row])].backward});
+        list.numbered.push_back({op->sequence, row, lane, table.operator_meaning(row).in_backward()});
       if (table.kind[row] != EventKind::kRuntime) continue;
-      auto owned = gpu.by_correlation.find(table.correlation[row]);
-      if (owned == gpu.by_correlation.end()) continue;
+      const std::span<const uint32_t> owned = gpu.of(table.correlation[row]);
+      if (owned.empty()) continue;
       Launch launch;
       launch.ts_ns = table.ts_ns[row];
       launch.call = row;
-      launch.gpu_row = owned->second.front();
+      launch.gpu_row = owned.front();
       launch.lane = lane;
       CollectiveContext context;
       stack.describe(launch, context);
@@ -179,8 +154,9 @@ LaunchList list_launches(const EventTable& table) {
       found.emplace_back(row, launch);
     }
   }
-  std::unordered_map<int64_t, bool> claimed;
-  for (auto& [row, launch] : found) claimed[table.correlation[row]] = true;
+  std::vector<bool> claimed(table.size(), false);
+  for (auto& [row, launch] : found)
+    for (uint32_t owned : gpu.of(table.correlation[row])) claimed[owned] = true;
   auto orphan = [&](uint32_t row) {
     Launch launch;
     launch.ts_ns = table.ts_ns[row];
@@ -188,10 +164,9 @@ LaunchList list_launches(const EventTable& table) {
     describe_work(table, {}, launch);
     found.emplace_back(row, launch);
   };
-  for (uint32_t row : gpu.alone) orphan(row);
+  for (uint32_t row : gpu.alone()) orphan(row);
   for (uint32_t row = 0; row < table.size(); ++row)
-    if (is_gpu_work(table.kind[row]) && table.correlation[row] > 0 && !claimed.count(table.correlation[row]))
-      orphan(row);
+    if (is_gpu_work(table.kind[row]) && table.correlation[row] > 0 && !claimed[row]) orphan(row);
 
   std::stable_sort(found.begin(), found.end(), [](auto& a, auto& b) {
     return std::pair(a.second.ts_ns, a.second.gpu_row) < std::pair(b.second.ts_ns, b.second.gpu_row);
@@ -202,7 +177,7 @@ LaunchList list_launches(const EventTable& table) {
     const auto index = static_cast<uint32_t>(list.launches.size());
     if (launch.call != kNoIndex) {
       list.launch_of_row[launch.call] = index;
-      for (uint32_t gpu_row : gpu.by_correlation[table.correlation[row]]) list.launch_of_row[gpu_row] = index;
+      for (uint32_t gpu_row : gpu.of(table.correlation[row])) list.launch_of_row[gpu_row] = index;
     } else {
       list.launch_of_row[launch.gpu_row] = index;
     }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "lumos/graph/host/collective.h"
 #include "lumos/trace/table/event_table.h"
+#include "lumos/trace/words/collective_kind.h"
 
 namespace lumos {
 

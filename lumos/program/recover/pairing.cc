@@ -82,7 +82,7 @@ uint32_t border_between(const EventTable& table, const RecoveredRank& rank, uint
                         const WentBack& next) {
   for (uint32_t i = one.last + 1; i <= next.first; ++i) {
     const uint32_t row = rank.list.launches[i].gpu_row;
-    if (table.kind[row] == EventKind::kMemcpy && table.name_of(row).find("HtoD") != std::string_view::npos) return i;
+    if (table.kind[row] == EventKind::kMemcpy && table.kernel_meaning(row).is(KernelTrait::kHostToDevice)) return i;
   }
   return std::clamp(begin + next.last - one.last, one.last + 1, next.first);
 }

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <map>
 
+#include "lumos/trace/table/row_meaning.h"
+
 namespace lumos {
 namespace {
 
 /// A stretch of host work shorter than this share of the longest one is not a forward pass of its own.
 constexpr double kShortestForwardShare = 0.05;
 
-bool starts_with(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
-
 std::vector<int64_t> annotated_step_starts(const EventTable& table) {
   std::vector<int64_t> starts;
   int64_t last_end = 0;
   for (uint32_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] != EventKind::kAnnotation || !starts_with(table.name_of(row), "ProfilerStep")) continue;
+    if (table.kind[row] != EventKind::kAnnotation || !is_step_mark(table, row)) continue;
     starts.push_back(table.ts_ns[row]);
     last_end = std::max(last_end, table.end_ns(row));
   }
@@ -123,7 +123,7 @@ class Cutter {
     for (uint32_t i = begin; i < end; ++i) {
       const Launch& launch = launches_[i];
       const bool upload = table_.kind[launch.gpu_row] == EventKind::kMemcpy &&
-                          table_.name_of(launch.gpu_row).find("HtoD") != std::string_view::npos;
+                          table_.kernel_meaning(launch.gpu_row).is(KernelTrait::kHostToDevice);
       if (launch.is_zeroing || upload || launch.sequence_op != kNoIndex) return i;
     }
     return end;

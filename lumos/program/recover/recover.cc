@@ -1,6 +1,7 @@
 #include "lumos/program/recover/recover.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lumos/program/recover/layers.h"
 #include "lumos/program/recover/passes.h"
@@ -8,8 +9,12 @@
 namespace lumos {
 
 RecoveredRank recover(const EventTable& table, const RecoverHints& hints) {
+  return recover(table, hints, list_launches(table));
+}
+
+RecoveredRank recover(const EventTable& table, const RecoverHints& hints, LaunchList list) {
   RecoveredRank rank;
-  rank.list = list_launches(table);
+  rank.list = std::move(list);
   cut_passes(table, rank);
   number_passes(table, hints, rank);
   label_layers(table, hints, rank);

@@ -46,8 +46,10 @@ struct RecoveredRank {
   double layer_match = 0;    ///< how well the layers agree with each other, 0..1
 };
 
-/// Labels every launch of one rank. Never fails: what cannot be placed is kUnknown.
+/// Labels every launch of one rank. Never fails: what cannot be placed is kUnknown. The second form is for who has
+/// listed the launches of the table already.
 RecoveredRank recover(const EventTable& table, const RecoverHints& hints);
+RecoveredRank recover(const EventTable& table, const RecoverHints& hints, LaunchList list);
 
 /// Stages and stage of this rank from its pipeline process group, where the trace lists it; else 0 and -1.
 RecoverHints hints_from_groups(const EventTable& table);

@@ -1,6 +1,6 @@
 #include "lumos/program/recover/single_layer.h"
 
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 namespace {

@@ -179,6 +179,7 @@ RankProgram RankRecorder::finish(TraceInfo info) {
   if (!program_.blocks.empty()) program_.blocks.back().task_end = static_cast<uint32_t>(program_.tasks.size());
   table_.info = std::move(info);
   table_.names = names_;
+  table_.lexicon = make_lexicon(table_);
   program_.table = std::make_shared<const EventTable>(std::move(table_));
   return std::move(program_);
 }
@@ -215,7 +216,7 @@ uint32_t RankRecorder::add_task(TaskKind kind, Place place, uint32_t row, int64_
   task.event = row;
   task.duration_ns = duration_ns;
   task.edge_begin = task.edge_end = static_cast<uint32_t>(program_.edges.size());
-  task.lane = static_cast<uint16_t>(place);
+  task.lane = static_cast<uint32_t>(place);
   task.kind = kind;
   program_.tasks.push_back(task);
   position_.push_back(count_[task.lane]++);

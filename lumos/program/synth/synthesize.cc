@@ -42,8 +42,8 @@ class StepWriter {
   void step(int index) {
     step_ = static_cast<int16_t>(index);
     block(BlockRole::kInit, {Phase::kInit, step_});
-    recorder().open(Place::kMain, EventKind::kAnnotation, fmt::format("ProfilerStep#{}", kFirstStep + index));
-    recorder().begin_gpu_annotation(Place::kCompute, fmt::format("ProfilerStep#{}", kFirstStep + index));
+    recorder().open(Place::kMain, EventKind::kAnnotation, step_name(kFirstStep + index));
+    recorder().begin_gpu_annotation(Place::kCompute, step_name(kFirstStep + index));
     recorder().work(Place::kMain, write_.launch_ns());
     load_batch();
     zero_gradients();
@@ -124,14 +124,14 @@ class StepWriter {
   void zero_gradients() {
     recorder().open(Place::kMain, EventKind::kAnnotation, "zero_grad_buffer");
     const double bytes = parameters_ * gradient_bytes(job_);
-    move("aten::zero_", "", EventKind::kMemset, "Memset (Device)", bytes, elementwise_us(bytes, cluster_.gpu));
+    move(written::kZero, "", EventKind::kMemset, "Memset (Device)", bytes, elementwise_us(bytes, cluster_.gpu));
     recorder().close(Place::kMain);
   }
 
   /// Tokens go to the GPU where the model begins, labels where it ends.
   void upload() {
     const auto bytes = static_cast<double>(job_.micro_batch_size * job_.seq_length * kTokenBytes);
-    move("aten::to", "aten::copy_", EventKind::kMemcpy, "Memcpy HtoD (Pinned -> Device)", bytes,
+    move(written::kTo, written::kCopy, EventKind::kMemcpy, "Memcpy HtoD (Pinned -> Device)", bytes,
          cluster_.gpu.kernel_floor_us);
   }
 
@@ -310,8 +310,8 @@ class StepWriter {
   /// The host reads one number back.
   void read_back() {
     block(BlockRole::kOptimizer, {Phase::kOptimizer, step_});
-    recorder().open(Place::kMain, EventKind::kCpuOp, "aten::item");
-    move("aten::_local_scalar_dense", "", EventKind::kMemcpy, "Memcpy DtoH (Device -> Pageable)", 4,
+    recorder().open(Place::kMain, EventKind::kCpuOp, written::kItem);
+    move(written::kLocalScalar, "", EventKind::kMemcpy, "Memcpy DtoH (Device -> Pageable)", 4,
          cluster_.gpu.kernel_floor_us);
     recorder().synchronize_stream(Place::kMain, Place::kCompute, write_.call_ns());
     recorder().close(Place::kMain);
@@ -331,7 +331,7 @@ class StepWriter {
         move(operation, "", EventKind::kKernel, kernel, bytes, us);
       }
     };
-    recorder().open(Place::kMain, EventKind::kAnnotation, "Optimizer.step#FusedAdam.step");
+    recorder().open(Place::kMain, EventKind::kAnnotation, written::kOptimizerStep);
     const GroupKind everyone = job_.use_distributed_optimizer ? GroupKind::kWorld : GroupKind::kModel;
     pass("multi_tensor_l2norm", "L2NormFunctor");
     if (job_.params_dtype == ParamsType::kFp16) {

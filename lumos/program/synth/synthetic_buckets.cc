@@ -27,9 +27,8 @@ void SyntheticBuckets::complete_gradients(double parameters) {
   while (static_cast<int64_t>(reduced_.size()) < count_ &&
          bucket * static_cast<double>(reduced_.size() + 1) <= complete_parameters_ + kRounding) {
     RankRecorder& recorder = write_.recorder();
-    recorder.open(Place::kAutograd, EventKind::kCpuOp,
-                  "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad");
-    recorder.open(Place::kAutograd, EventKind::kCpuOp, "torch::autograd::AccumulateGrad");
+    recorder.open(Place::kAutograd, EventKind::kCpuOp, std::string(written::kEngine).append(written::kAccumulateGrad));
+    recorder.open(Place::kAutograd, EventKind::kCpuOp, written::kAccumulateGrad);
     reduced_.push_back(write_.collective(Place::kAutograd, GroupKind::kData, reduction(), gradient_type()));
     recorder.close(Place::kAutograd);
     recorder.close(Place::kAutograd);

@@ -12,6 +12,7 @@
 #include "lumos/program/lower/lower.h"
 #include "lumos/sim/replayed_table.h"
 #include "lumos/sim/simulate.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 namespace {
@@ -191,7 +192,7 @@ double step_ms(const EventTable& table) {
   double sum_ns = 0;
   int count = 0;
   for (size_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] != EventKind::kAnnotation || !table.name_of(row).starts_with("ProfilerStep#")) continue;
+    if (table.kind[row] != EventKind::kAnnotation || !is_step_mark(table, row)) continue;
     sum_ns += static_cast<double>(table.dur_ns[row]);
     ++count;
   }

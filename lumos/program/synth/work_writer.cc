@@ -6,14 +6,13 @@
 #include <array>
 #include <cmath>
 
-#include "lumos/graph/host/collective.h"
+#include "lumos/trace/words/written_names.h"
 
 namespace lumos {
 namespace {
 
 constexpr Place kPlaceOfGroup[] = {Place::kModel,  Place::kData,     Place::kModel,
                                    Place::kTensor, Place::kPipeline, Place::kEmbedding};
-constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
 constexpr std::string_view kCheckpoint = "CheckpointFunction";
 constexpr int32_t kThreadsPerBlock = 128;
 
@@ -168,7 +167,7 @@ void WorkWriter::checkpointed_backward(const std::vector<KernelWork>& recomputed
   constexpr Place kThread = Place::kAutograd;
   OpDetail detail;
   detail.sequence = number;
-  recorder_.open(kThread, EventKind::kCpuOp, fmt::format("{}{}Backward", kEngine, kCheckpoint), detail);
+  recorder_.open(kThread, EventKind::kCpuOp, fmt::format("{}{}Backward", written::kEngine, kCheckpoint), detail);
   recorder_.flow(kThread, number, false);
   recorder_.open(kThread, EventKind::kCpuOp, fmt::format("{}Backward", kCheckpoint), detail);
   const SequenceNumbers numbers = forward_functions(kThread, recomputed, 0, recomputed.size(), true);
@@ -187,7 +186,7 @@ void WorkWriter::backward_functions(const std::vector<KernelWork>& work, size_t 
     const auto own = std::find_if(numbers.begin(), numbers.end(), [&](const auto& n) { return n.first == role; });
     OpDetail detail;
     if (own != numbers.end()) detail.sequence = own->second;
-    recorder_.open(kThread, EventKind::kCpuOp, fmt::format("{}{}", kEngine, name), detail);
+    recorder_.open(kThread, EventKind::kCpuOp, fmt::format("{}{}", written::kEngine, name), detail);
     if (detail.sequence >= 0) recorder_.flow(kThread, detail.sequence, false);
     recorder_.open(kThread, EventKind::kCpuOp, name, detail);
     body(kThread, work, function, true);
@@ -236,7 +235,7 @@ void WorkWriter::kernels(Place thread, const KernelWork& work, double more_us, b
   item.detail = detail_of(work);
   OpDetail dims;
   dims.input_dims = recorder_.intern(dims_text(work));
-  const std::string_view launcher = gemm       ? (gemm->batch > 1 ? "aten::bmm" : "aten::mm")
+  const std::string_view launcher = gemm       ? (gemm->batch > 1 ? written::kBmm : written::kMm)
                                     : backward ? names.backward_launcher
                                                : names.forward_launcher;
   for (int64_t k = 0; k < work.kernels; ++k) {
@@ -302,7 +301,7 @@ uint32_t WorkWriter::collective(Place thread, GroupKind kind, const KernelWork& 
   comms.collective = item.detail.collective;
   recorder_.open(thread, EventKind::kCpuOp, names.operation);
   recorder_.work(thread, part_ns_);
-  recorder_.open(thread, EventKind::kCpuOp, "record_param_comms", comms);
+  recorder_.open(thread, EventKind::kCpuOp, written::kRecordComms, comms);
   recorder_.work(thread, part_ns_);
   recorder_.wait(thread, stream, recorder_.record(thread, Place::kCompute, event_call_ns_), event_call_ns_);
   recorder_.open(thread, EventKind::kAnnotation, names.annotation);
@@ -364,9 +363,9 @@ uint32_t WorkWriter::batched_exchange(const std::vector<Message>& messages, doub
   int64_t sent_ns = 0, received_ns = 0;
   for (const Message& message : messages) (message.send ? sent_ns : received_ns) += message_ns(bytes, message.peer);
   GpuWorkItem item = message_item(names, std::max(sent_ns, received_ns));
-  item.annotation = "nccl:coalesced";
+  item.annotation = written::kCoalescedAnnotation;
   for (const Message& message : messages) {
-    recorder_.open(kThread, EventKind::kCpuOp, message.send ? "c10d::send" : "c10d::recv_");
+    recorder_.open(kThread, EventKind::kCpuOp, message.send ? written::kSend : written::kReceive);
     recorder_.work(kThread, 2 * part_ns_);
     recorder_.close(kThread);
   }
@@ -391,12 +390,12 @@ uint32_t WorkWriter::single_message(const Message& message, double bytes, int64_
   detail.dst_rank = message.send ? message.peer : rank_;
   GpuWorkItem item = message_item(names, message_ns(bytes, message.peer));
   item.detail.collective = recorder_.add_collective(detail);
-  item.annotation = message.send ? "nccl:send" : "nccl:recv";
+  item.annotation = message.send ? written::kSendAnnotation : written::kReceiveAnnotation;
   OpDetail comms;
   comms.collective = item.detail.collective;
-  recorder_.open(kThread, EventKind::kCpuOp, message.send ? "c10d::send" : "c10d::recv_");
+  recorder_.open(kThread, EventKind::kCpuOp, message.send ? written::kSend : written::kReceive);
   recorder_.work(kThread, 2 * part_ns_);
-  recorder_.open(kThread, EventKind::kCpuOp, "record_param_comms", comms);
+  recorder_.open(kThread, EventKind::kCpuOp, written::kRecordComms, comms);
   recorder_.wait(kThread, stream, recorder_.record(kThread, Place::kCompute, event_call_ns_), event_call_ns_);
   recorder_.open(kThread, EventKind::kAnnotation, item.annotation);
   const uint32_t row = recorder_.launch(kThread, stream, item, {"cudaLaunchKernelExC", launch_call_ns_});

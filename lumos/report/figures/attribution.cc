@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "lumos/trace/table/collective_names.h"
-#include "lumos/trace/table/kernel_family.h"
 #include "lumos/trace/table/kernel_name.h"
 #include "lumos/trace/table/nesting.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 
@@ -36,23 +35,19 @@ void add_gpu_claims(const EventTable& table, std::vector<Claim>& claims) {
   }
 }
 
-bool is_step(const EventTable& table, uint32_t row) { return table.name_of(row).starts_with("ProfilerStep"); }
-
 /// Rows that say what a thread does. Modules and steps enclose everything and say nothing.
 bool says_something(const EventTable& table, uint32_t row) {
   const EventKind kind = table.kind[row];
   const bool host_work = kind == EventKind::kCpuOp || kind == EventKind::kAnnotation || kind == EventKind::kRuntime ||
                          kind == EventKind::kOverhead;
-  return host_work && !is_step(table, row);  // Old traces have steps among the operators.
+  return host_work && !is_step_mark(table, row);  // Old traces have steps among the operators.
 }
 
 /// Threads that launch GPU work or, in a trace without any, all threads: others hold nobody up.
 std::vector<uint8_t> working_lanes(const EventTable& table) {
   std::vector<uint8_t> working(table.lanes.size(), 0);
   for (uint32_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] == EventKind::kRuntime && table.name_of(row).find("aunch") != std::string_view::npos) {
-      working[table.lane[row]] = 1;
-    }
+    if (table.kind[row] == EventKind::kRuntime && table.call_meaning(row).launches) working[table.lane[row]] = 1;
   }
   if (std::find(working.begin(), working.end(), 1) == working.end()) working.assign(working.size(), 1);
   return working;
@@ -141,13 +136,6 @@ class Sweep {
   int64_t reached_ns_ = 0;
 };
 
-/// "autograd::engine::evaluate_function: X" is X; numbers after "#" count instances.
-std::string host_label(std::string_view name) {
-  constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
-  if (name.starts_with(kEngine)) name.remove_prefix(kEngine.size());
-  return std::string(name);
-}
-
 std::string communication_label(const EventTable& table, uint32_t row) {
   const CollectiveDetail* c = table.collective_detail(row);
   if (c == nullptr || c->collective == kNoName) return short_kernel_name(table.name_of(row));
@@ -166,8 +154,8 @@ std::vector<std::string> lane_places(const EventTable& table) {
     if (table.kind[row] == EventKind::kRuntime) ++calls[lane];
     if (is_gpu_work(table.kind[row])) ++kernels[lane];
     if (table.kind[row] != EventKind::kCpuOp && table.kind[row] != EventKind::kAnnotation) continue;
-    if (is_step(table, row)) has_steps[lane] = 1;
-    if (table.name_of(row).find("Backward") != std::string_view::npos) has_backward[lane] = 1;
+    if (is_step_mark(table, row)) has_steps[lane] = 1;
+    if (table.operator_meaning(row).is(OperatorTrait::kBackwardNode)) has_backward[lane] = 1;
   }
   const auto busiest = [](const std::vector<uint32_t>& counts) {
     return static_cast<uint32_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
@@ -197,7 +185,7 @@ OwnedTime named(const EventTable& table, Owner owner, uint32_t row) {
   } else if (owner == Owner::kCommunication) {
     time.label = time.name = communication_label(table, row);
   } else {
-    time.label = time.name = host_label(table.name_of(row));
+    time.label = time.name = std::string(without_engine(table.name_of(row)));
   }
   return time;
 }

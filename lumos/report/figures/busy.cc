@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "lumos/trace/table/collective_names.h"
 #include "lumos/trace/table/nesting.h"
 #include "lumos/trace/table/occupancy.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 

@@ -8,20 +8,11 @@
 #include <utility>
 
 #include "lumos/graph/host/collective.h"
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 
 namespace {
-
-/// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce"; other names without what is in brackets.
-std::string kind_of_name(std::string_view name) {
-  const std::string_view bare = name.substr(0, name.find_first_of("(<"));
-  const size_t kernel = bare.find("Kernel_");
-  if (kernel == std::string_view::npos) return std::string(bare);
-  const std::string_view rest = bare.substr(kernel + 7);
-  return std::string(rest.substr(0, rest.find('_')));
-}
 
 std::string group_label(const EventTable& table, const CollectiveDetail& detail) {
   const std::string_view name = table.text(detail.group_name);
@@ -48,7 +39,7 @@ std::vector<CollectiveUse> collective_uses(const EventTable& table) {
     ++use.count;
     use.total_ns += table.dur_ns[row];
     if (use.kind.empty()) {
-      use.kind = named ? std::string(table.text(detail->collective)) : kind_of_name(table.name_of(row));
+      use.kind = named ? table.text(detail->collective) : short_collective_name(table.name_of(row));
       if (detail != nullptr) use.group = group_label(table, *detail);
     }
     if (detail == nullptr) continue;

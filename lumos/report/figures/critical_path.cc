@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "lumos/trace/table/kernel_family.h"
 #include "lumos/trace/table/kernel_name.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 

@@ -9,7 +9,7 @@
 #include "lumos/base/parallel.h"
 #include "lumos/graph/host/collective.h"
 #include "lumos/report/figures/measured_timeline.h"
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 
@@ -18,10 +18,9 @@ namespace {
 /// Kind and group as both runs call them: descriptions are of what a group is for, names only count groups.
 std::string collective_name(const EventTable& table, uint32_t row) {
   const CollectiveDetail* c = table.collective_detail(row);
-  if (c == nullptr) return std::string(text_of(kind_of_kernel_name(table.name_of(row))));
-  CollectiveKind kind =
-      c->collective == kNoName ? CollectiveKind::kUnknown : kind_of_metadata(table.text(c->collective));
-  if (kind == CollectiveKind::kUnknown) kind = kind_of_kernel_name(table.name_of(row));
+  if (c == nullptr) return std::string(text_of(collective_by_name(table, row)));
+  CollectiveKind kind = hint_of(table, *c).kind;
+  if (kind == CollectiveKind::kUnknown) kind = collective_by_name(table, row);
   const std::string_view group = c->group_desc == kNoName ? "" : table.text(c->group_desc);
   if (group.empty() || group == "undefined") return std::string(text_of(kind));
   return fmt::format("{}, group {}", text_of(kind), group);

@@ -14,7 +14,7 @@
 #include "lumos/report/figures/steps.h"
 #include "lumos/report/files/overlay.h"
 #include "lumos/sim/replayed_table.h"
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
 #include "lumos/trace/write/output_file.h"
 
 namespace lumos {

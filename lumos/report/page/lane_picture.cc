@@ -11,8 +11,8 @@
 #include "lumos/report/figures/critical_path.h"
 #include "lumos/report/figures/steps.h"
 #include "lumos/report/page/html.h"
-#include "lumos/trace/table/collective_names.h"
 #include "lumos/trace/table/kernel_name.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 

@@ -6,9 +6,9 @@
 #include <unordered_map>
 
 #include "lumos/base/result.h"
-#include "lumos/graph/host/runtime_calls.h"
-#include "lumos/trace/table/collective_names.h"
 #include "lumos/trace/table/launch_flows.h"
+#include "lumos/trace/table/row_meaning.h"
+#include "lumos/trace/words/runtime_calls.h"
 
 namespace lumos {
 
@@ -17,7 +17,7 @@ namespace {
 std::vector<StepMark> step_marks(const EventTable& table, int64_t first_ns) {
   std::vector<StepMark> steps;
   for (size_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] != EventKind::kAnnotation || !table.name_of(row).starts_with("ProfilerStep#")) continue;
+    if (table.kind[row] != EventKind::kAnnotation || !is_step_mark(table, row)) continue;
     steps.push_back({std::string(table.name_of(row)), table.ts_ns[row] - first_ns, table.dur_ns[row]});
   }
   std::stable_sort(steps.begin(), steps.end(),
@@ -62,8 +62,7 @@ class Count {
         out_(out),
         is_collective_(communication_rows(table)),
         threads_(table.lanes.size()),
-        streams_(table.lanes.size()),
-        call_kinds_(table.names ? table.names->size() : 0, kUnseen) {
+        streams_(table.lanes.size()) {
     launches_ = launch_flows(table);
     occupies_lane_.assign(table.size(), 0);
     for (uint32_t row = 0; row < table.size(); ++row) count(row);
@@ -71,8 +70,6 @@ class Count {
   }
 
  private:
-  static constexpr uint8_t kUnseen = 255;
-
   void count(uint32_t row) {
     const EventKind kind = table_.kind[row];
     if (is_gpu_work(kind)) return count_gpu(row);
@@ -113,17 +110,13 @@ class Count {
   }
 
   void count_call(uint32_t row, ThreadUse& thread) {
-    uint8_t& known = call_kinds_[static_cast<uint32_t>(table_.name[row])];
-    if (known == kUnseen) known = static_cast<uint8_t>(call_kind(table_.name_of(row)));
     ++thread.calls;
-    const CallKind kind = static_cast<CallKind>(known);
+    const CallKind kind = table_.call_kind(row);
     if (kind == CallKind::kPoll) ++polls_by_lane_[table_.lane[row]];
     if (kind == CallKind::kRecord) ++out_.coverage.records;
     if (kind == CallKind::kWait) ++out_.coverage.waits;
     if (kind == CallKind::kGraphLaunch) ++out_.coverage.graph_launches;
-    if (kind == CallKind::kStreamSync || kind == CallKind::kEventSync || kind == CallKind::kDeviceSync) {
-      ++out_.coverage.synchronises;
-    }
+    if (is_synchronise(kind)) ++out_.coverage.synchronises;
   }
 
   void finish() {
@@ -159,7 +152,6 @@ class Count {
   std::vector<uint8_t> is_collective_;
   std::vector<ThreadUse> threads_;  // by lane
   std::vector<StreamUse> streams_;
-  std::vector<uint8_t> call_kinds_;  // CallKind by name
   std::vector<uint8_t> occupies_lane_;
   std::vector<LaunchFlow> launches_;  // by GPU row
   size_t next_launch_ = 0;

@@ -14,7 +14,7 @@
 #include "lumos/report/figures/rank_curve.h"
 #include "lumos/report/figures/work_use.h"
 #include "lumos/report/results/replay_result.h"
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/table/row_meaning.h"
 #include "lumos/whatif/times/spread.h"
 
 namespace lumos {

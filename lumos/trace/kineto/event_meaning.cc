@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/words/kernel_meaning.h"
 
 namespace lumos {
 

@@ -240,6 +240,7 @@ EventTable TableBuilder::finish(const DamageCounts& damage) {
   label_lanes();
   const uint64_t flow_ends = launches_.size();
   table_.info.left_out_flows += flow_ends - std::min(flow_ends, 2 * link_by_flows(std::move(launches_), table_));
+  table_.lexicon = make_lexicon(table_);
   return std::move(table_);
 }
 

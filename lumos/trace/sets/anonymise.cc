@@ -238,6 +238,7 @@ EventTable Anonymiser::replace(const EventTable& table) {
     rename(c.collective, c.dtype, c.group_name, c.group_desc, c.group_ranks, c.in_split, c.out_split);
   }
   out.names = std::move(names);
+  out.lexicon = make_lexicon(out);
   out.info.file = replace(table.info.file);
   out.info.trace_name = replace(table.info.trace_name);
   for (ProcessGroup& group : out.info.groups) {  // As collectives name them.

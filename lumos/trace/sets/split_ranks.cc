@@ -177,6 +177,7 @@ void take_details(EventTable& out, const EventTable& table) {
 EventTable table_of(const EventTable& table, const std::vector<uint32_t>& rows, const std::vector<bool>& own_lane) {
   EventTable out;
   out.names = table.names;
+  out.lexicon = table.lexicon;
   out.ts_ns = chosen(table.ts_ns, rows), out.dur_ns = chosen(table.dur_ns, rows);
   out.name = chosen(table.name, rows), out.lane = chosen(table.lane, rows), out.kind = chosen(table.kind, rows);
   out.correlation = chosen(table.correlation, rows), out.external_id = chosen(table.external_id, rows);

@@ -34,4 +34,19 @@ const CollectiveDetail* EventTable::collective_detail(size_t row) const {
   return index == kNoIndex ? nullptr : &collectives[index];
 }
 
+std::shared_ptr<const Lexicon> make_lexicon(const EventTable& table) {
+  auto lexicon = std::make_shared<Lexicon>(table.names);
+  for (size_t row = 0; row < table.size(); ++row) {
+    const EventKind kind = table.kind[row];
+    if (is_gpu_work(kind)) lexicon->add_kernel(table.name[row]);
+    if (kind == EventKind::kCpuOp || kind == EventKind::kAnnotation) lexicon->add_operator(table.name[row]);
+    if (kind == EventKind::kRuntime) lexicon->add_call(table.name[row]);
+  }
+  for (const CollectiveDetail& detail : table.collectives) {
+    lexicon->add_metadata(detail.collective);
+    lexicon->add_metadata(detail.dtype);
+  }
+  return lexicon;
+}
+
 }  // namespace lumos

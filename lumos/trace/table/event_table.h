@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lumos/base/names.h"
+#include "lumos/trace/words/lexicon.h"
 
 namespace lumos {
 
@@ -180,6 +181,7 @@ struct EventTable {
 
   TraceInfo info;
   std::shared_ptr<const NamePool> names;
+  std::shared_ptr<const Lexicon> lexicon;  ///< what the names mean; without one they are looked up row by row
 
   size_t size() const { return ts_ns.size(); }
   int64_t end_ns(size_t row) const { return ts_ns[row] + dur_ns[row]; }
@@ -190,6 +192,25 @@ struct EventTable {
   const SyncDetail* sync_detail(size_t row) const;
   /// Collective metadata of a kernel or record_param_comms row, or nullptr.
   const CollectiveDetail* collective_detail(size_t row) const;
+
+  /// What the name of a row means: of GPU rows, of operators and annotations, of runtime calls.
+  KernelMeaning kernel_meaning(size_t row) const {
+    return lexicon != nullptr ? lexicon->kernel(*names, name[row]) : lumos::kernel_meaning(name_of(row));
+  }
+  OperatorMeaning operator_meaning(size_t row) const {
+    return lexicon != nullptr ? lexicon->op(*names, name[row]) : lumos::operator_meaning(name_of(row));
+  }
+  CallKind call_kind(size_t row) const { return call_meaning(row).kind; }
+  CallMeaning call_meaning(size_t row) const {
+    return lexicon != nullptr ? lexicon->call(*names, name[row]) : lumos::call_meaning(name_of(row));
+  }
+  /// Of "Collective name" or "dtype".
+  MetadataMeaning metadata_meaning(NameId word) const {
+    return lexicon != nullptr ? lexicon->metadata(*names, word) : lumos::metadata_meaning(text(word));
+  }
 };
+
+/// Looks up the names of all rows and of the metadata. O(rows).
+std::shared_ptr<const Lexicon> make_lexicon(const EventTable& table);
 
 }  // namespace lumos

@@ -104,6 +104,15 @@ constexpr bool is_sorted_by_length() {
 }
 static_assert(is_sorted_by_length());
 
+constexpr size_t kLongestField = 4;
+
+/// A short text with its length as one number: every event has all of these keys, and comparing texts shows.
+constexpr uint64_t as_number(std::string_view text) {
+  uint64_t number = text.size();
+  for (char c : text) number = number << 8 | static_cast<unsigned char>(c);
+  return number;
+}
+
 }  // namespace
 
 CategoryMeaning category_meaning(std::string_view category) {
@@ -125,34 +134,38 @@ FlowMeaning flow_meaning(std::string_view category) {
 }
 
 ArgKey arg_key(std::string_view text) {
-  if (text.size() > kLongestArg) return ArgKey::kCount;
+  if (text.empty() || text.size() > kLongestArg) return ArgKey::kCount;
   for (size_t i = kFirstOfLength[text.size()]; i < kFirstOfLength[text.size() + 1]; ++i) {
-    if (kArgs[i].text == text) return kArgs[i].key;
+    // Keys of one length seldom end alike.
+    if (kArgs[i].text.back() == text.back() && kArgs[i].text == text) return kArgs[i].key;
   }
   return ArgKey::kCount;
 }
 
 FieldKey field_key(std::string_view text) {
-  switch (text.size()) {
-    case 2:
-      if (text == "ts") return FieldKey::kTs;
-      if (text == "ph") return FieldKey::kPhase;
-      if (text == "id") return FieldKey::kId;
-      break;
-    case 3:
-      if (text == "cat") return FieldKey::kCategory;
-      if (text == "pid") return FieldKey::kPid;
-      if (text == "tid") return FieldKey::kTid;
-      if (text == "dur") return FieldKey::kDur;
-      break;
-    case 4:
-      if (text == "name") return FieldKey::kName;
-      if (text == "args") return FieldKey::kArgs;
-      break;
+  if (text.size() > kLongestField) return FieldKey::kOther;
+  switch (as_number(text)) {
+    case as_number("ts"):
+      return FieldKey::kTs;
+    case as_number("ph"):
+      return FieldKey::kPhase;
+    case as_number("id"):
+      return FieldKey::kId;
+    case as_number("cat"):
+      return FieldKey::kCategory;
+    case as_number("pid"):
+      return FieldKey::kPid;
+    case as_number("tid"):
+      return FieldKey::kTid;
+    case as_number("dur"):
+      return FieldKey::kDur;
+    case as_number("name"):
+      return FieldKey::kName;
+    case as_number("args"):
+      return FieldKey::kArgs;
     default:
-      break;
+      return FieldKey::kOther;
   }
-  return FieldKey::kOther;
 }
 
 }  // namespace lumos

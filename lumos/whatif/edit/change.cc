@@ -9,7 +9,8 @@
 #include <utility>
 
 #include "lumos/sim/overlap.h"
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/table/row_meaning.h"
+#include "lumos/trace/table/shape_table.h"
 #include "lumos/whatif/edit/graph_edit.h"
 #include "lumos/whatif/edit/link_speed.h"
 #include "lumos/whatif/edit/missing_members.h"
@@ -20,7 +21,6 @@
 #include "lumos/whatif/times/launching_operator.h"
 #include "lumos/whatif/times/name_match.h"
 #include "lumos/whatif/times/other_cluster.h"
-#include "lumos/whatif/times/tensor_shapes.h"
 
 namespace lumos {
 

@@ -12,7 +12,7 @@
 #include "lumos/model/cluster/known_gpus.h"
 #include "lumos/model/kernels/grown_kernel.h"
 #include "lumos/sim/overlap.h"
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/table/row_meaning.h"
 #include "lumos/whatif/edit/link_speed.h"
 #include "lumos/whatif/times/batch_dimension.h"
 #include "lumos/whatif/times/kernel_floor.h"

@@ -8,9 +8,9 @@
 
 #include "lumos/base/parallel.h"
 #include "lumos/sim/overlap.h"
-#include "lumos/trace/table/kernel_family.h"
 #include "lumos/trace/table/kernel_name.h"
 #include "lumos/trace/table/nesting.h"
+#include "lumos/trace/table/row_meaning.h"
 #include "lumos/whatif/gains/peers.h"
 #include "lumos/whatif/times/cpu_time.h"
 
@@ -21,12 +21,11 @@ namespace {
 using Key = std::pair<CandidateKind, std::string>;
 using Found = std::map<Key, Candidate>;
 
-constexpr std::string_view kStepPrefix = "ProfilerStep";  // the step itself is nobody's optimisation
-
+/// The step itself is nobody's optimisation.
 bool is_scope(const EventTable& table, uint32_t row) {
   const EventKind kind = table.kind[row];
   if (kind == EventKind::kModule) return true;
-  return kind == EventKind::kAnnotation && !table.name_of(row).starts_with(kStepPrefix);
+  return kind == EventKind::kAnnotation && !is_step_mark(table, row);
 }
 
 /// Candidates of one rank. Names are turned into candidates once each, so that the loop over tasks has no look-up by

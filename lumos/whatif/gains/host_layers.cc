@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lumos/graph/host/host_program.h"
-#include "lumos/trace/table/event_table.h"
+#include "lumos/trace/table/row_meaning.h"
+#include "lumos/trace/table/shape_table.h"
 
 namespace lumos {
 
@@ -33,32 +33,11 @@ struct StepOperators {
   std::vector<uint32_t> rows;
 };
 
-bool begins_with(const EventTable& table, uint32_t row, std::string_view prefix) {
-  return table.name_of(row).starts_with(prefix);
-}
-
-/// Elements of the first tensor of "[[512,128]]".
-int64_t first_elements(std::string_view dims) {
-  const size_t begin = dims.find_first_of("0123456789");
-  if (begin == std::string_view::npos) return 0;
-  int64_t product = 1, value = 0;
-  for (char c : dims.substr(begin)) {
-    if (c >= '0' && c <= '9') {
-      value = 10 * value + (c - '0');
-    } else if (c == ',' || c == ']') {
-      product *= value;
-      value = 0;
-      if (c == ']') break;
-    }
-  }
-  return product;
-}
-
 /// What changes in the steps of one rank.
 class RankLayers {
  public:
   RankLayers(const RankTasks& rank, int64_t layers)
-      : table_(*rank.table), host_(build_host_program(table_)), layers_(static_cast<size_t>(layers)) {}
+      : table_(*rank.table), shapes_(table_), host_(build_host_program(table_)), layers_(static_cast<size_t>(layers)) {}
 
   void find() {
     for (const StepOperators& step : find_steps()) {
@@ -83,10 +62,8 @@ class RankLayers {
   /// True for a row that handles parameters or gradients, or lies in one that does.
   bool handles_parameters(uint32_t row) const {
     for (; row != kNoIndex; row = host_.parent[row]) {
-      if (begins_with(table_, row, "Optimizer.") || begins_with(table_, row, "torch.distributed.ddp.reducer::") ||
-          begins_with(table_, row, "aten::_foreach_") || begins_with(table_, row, "aten::_fused_")) {
-        return true;
-      }
+      const OperatorMeaning meaning = operator_of(table_, row);
+      if (meaning.is(OperatorTrait::kParameters) || meaning.is(OperatorTrait::kReducer)) return true;
     }
     return false;
   }
@@ -99,7 +76,7 @@ class RankLayers {
   std::vector<StepOperators> find_steps() const {
     std::vector<StepOperators> steps;
     for (uint32_t row = 0; row < table_.size(); ++row) {
-      if (table_.kind[row] != EventKind::kAnnotation || !begins_with(table_, row, "ProfilerStep#")) continue;
+      if (table_.kind[row] != EventKind::kAnnotation || !is_step_mark(table_, row)) continue;
       steps.push_back({table_.lane[row], {table_.ts_ns[row], table_.end_ns(row)}, {}});
     }
     std::sort(steps.begin(), steps.end(),
@@ -168,15 +145,17 @@ class RankLayers {
     std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
     for (uint32_t row = 0; row < table_.size(); ++row) {
       const bool in = table_.ts_ns[row] >= step.window.start_ns && table_.ts_ns[row] < step.window.end_ns;
-      if (!in || table_.name_of(row) != "torch::autograd::AccumulateGrad") continue;
-      const OpDetail* op = table_.op_detail(row);
-      const double elements = op == nullptr ? 0 : static_cast<double>(first_elements(table_.text(op->input_dims)));
+      if (!in || table_.kind[row] != EventKind::kCpuOp) continue;
+      if (table_.operator_meaning(row).op != Operator::kAccumulateGrad) continue;
+      const std::vector<TensorShape>& gradient = shapes_.of_row(row);
+      const double elements = gradient.empty() ? 0 : static_cast<double>(gradient.front().elements());
       parameters += elements;
       if (inside(spans, table_.ts_ns[row])) layer_parameters += elements;
     }
   }
 
   const EventTable& table_;
+  ShapeTable shapes_;
   HostProgram host_;
   size_t layers_;
 };

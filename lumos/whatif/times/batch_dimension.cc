@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <string_view>
 
+#include "lumos/trace/table/row_meaning.h"
 #include "lumos/whatif/times/launching_operator.h"
 
 namespace lumos {
@@ -13,9 +13,9 @@ namespace {
 constexpr int kUsualFirst = -1;  // the first extent of data is usually the batch, or what it is flattened to
 constexpr int kAnyFirst = -2;    // it may be anything: a product is also made of transposed operands
 
-/// Operators whose arguments are known by position. Bits of masks are argument numbers.
+/// What the arguments of an operator are. Bits of masks are argument numbers.
 struct Signature {
-  std::string_view name;       ///< after "aten::" and the libraries' prefixes
+  Operator op;
   uint32_t data = 0;           ///< arguments that are activations
   uint32_t parameters = 0;     ///< arguments that are parameters or their statistics
   int batch_of = kUsualFirst;  ///< the argument whose first extent is the batch by definition, or one of the above
@@ -25,54 +25,40 @@ constexpr size_t kMostExtents = 5;  // of images in time; more would be too many
 
 constexpr uint32_t bit(uint32_t argument) { return 1u << argument; }
 
-constexpr std::array<Signature, 23> kSignatures = {{
-    {"mm", bit(0), 0, kAnyFirst},
-    {"matmul", bit(0), 0, kAnyFirst},
-    {"bmm", bit(0) | bit(1), 0, kAnyFirst},
-    {"baddbmm", bit(1) | bit(2), 0, kAnyFirst},
-    {"linear", bit(0), bit(1) | bit(2)},
-    {"addmm", bit(1), bit(0) | bit(2)},
-    {"conv1d", bit(0), bit(1) | bit(2), 0},
-    {"conv2d", bit(0), bit(1) | bit(2), 0},
-    {"conv3d", bit(0), bit(1) | bit(2), 0},
-    {"convolution", bit(0), bit(1) | bit(2), 0},
-    {"_convolution", bit(0), bit(1) | bit(2), 0},
-    {"cudnn_convolution", bit(0), bit(1), 0},
-    {"miopen_convolution", bit(0), bit(1) | bit(2), 0},
-    {"convolution_backward", bit(0) | bit(1), bit(2), 1},
-    {"batch_norm", bit(0), bit(1) | bit(2) | bit(3) | bit(4), 0},
-    {"layer_norm", bit(0), bit(2) | bit(3)},
-    {"native_layer_norm", bit(0), bit(2) | bit(3)},
-    {"group_norm", bit(0), bit(2) | bit(3), 0},
-    {"rms_norm", bit(0), bit(2)},
-    {"embedding", bit(1), bit(0), 1},
-    {"embedding_bag", bit(1), bit(0)},
-    {"_embedding_bag", bit(1), bit(0)},
-    {"scaled_dot_product_attention", bit(0) | bit(1) | bit(2), 0, 0},
+constexpr std::array<Signature, 16> kSignatures = {{
+    {Operator::kMm, bit(0), 0, kAnyFirst},
+    {Operator::kMatmul, bit(0), 0, kAnyFirst},
+    {Operator::kBmm, bit(0) | bit(1), 0, kAnyFirst},
+    {Operator::kBaddbmm, bit(1) | bit(2), 0, kAnyFirst},
+    {Operator::kLinear, bit(0), bit(1) | bit(2)},
+    {Operator::kAddmm, bit(1), bit(0) | bit(2)},
+    {Operator::kConvolution, bit(0), bit(1) | bit(2), 0},
+    {Operator::kCudnnConvolution, bit(0), bit(1), 0},
+    {Operator::kConvolutionBackward, bit(0) | bit(1), bit(2), 1},
+    {Operator::kBatchNorm, bit(0), bit(1) | bit(2) | bit(3) | bit(4), 0},
+    {Operator::kLayerNorm, bit(0), bit(2) | bit(3)},
+    {Operator::kGroupNorm, bit(0), bit(2) | bit(3), 0},
+    {Operator::kRmsNorm, bit(0), bit(2)},
+    {Operator::kEmbedding, bit(1), bit(0), 1},
+    {Operator::kEmbeddingBag, bit(1), bit(0)},
+    {Operator::kScaledDotProduct, bit(0) | bit(1) | bit(2), 0, 0},
 }};
 
-const Signature* signature_of(std::string_view name) {
-  constexpr std::string_view kNamespace = "aten::";
-  if (!name.starts_with(kNamespace)) return nullptr;
-  name.remove_prefix(kNamespace.size());
-  for (const Signature& signature : kSignatures) {
-    if (signature.name == name) return &signature;
-  }
-  return nullptr;
+const Signature* signature_of(Operator op) {
+  const auto found =
+      std::find_if(kSignatures.begin(), kSignatures.end(), [&](const Signature& one) { return one.op == op; });
+  return found == kSignatures.end() ? nullptr : &*found;
+}
+
+const Signature* signature_of_row(const EventTable& table, uint32_t row) {
+  return signature_of(operator_of(table, row).op);
 }
 
 bool in_mask(uint32_t mask, uint32_t argument) { return argument < 32 && (mask >> argument & 1u) != 0; }
 
-/// The optimizer works on parameters, whatever their shapes look like.
-bool is_optimizer(std::string_view name) {
-  return name.starts_with("Optimizer.") || name.starts_with("aten::_foreach_") || name.starts_with("aten::_fused_");
-}
-
-const TensorShape* tensor_of(const std::vector<TensorShape>& tensors, int argument) {
-  for (const TensorShape& tensor : tensors) {
-    if (static_cast<int>(tensor.argument) == argument) return &tensor;
-  }
-  return nullptr;
+/// The argument that defines the batch, or nullptr.
+const TensorShape* batch_argument(const std::vector<TensorShape>& tensors, const Signature& signature) {
+  return signature.batch_of < 0 ? nullptr : argument_of(tensors, static_cast<uint32_t>(signature.batch_of));
 }
 
 /// The value with the most weight; of equals the smallest.
@@ -103,7 +89,7 @@ void BatchEvidence::add(const EventTable& table, const Nesting& nested, const Sh
                         const std::vector<LaunchWeight>& launches) {
   for (const LaunchWeight& launch : launches) {
     for (uint32_t at = launch.row; at != kNoIndex; at = nested.parent[at]) {
-      const Signature* signature = signature_of(table.name_of(at));
+      const Signature* signature = signature_of_row(table, at);
       if (signature == nullptr || !shapes.recorded(at)) continue;
       const std::vector<TensorShape>& tensors = shapes.of_row(at);
       for (const TensorShape& tensor : tensors) {
@@ -118,7 +104,7 @@ void BatchEvidence::add(const EventTable& table, const Nesting& nested, const Sh
         data_by_first_[tensor.dims.front()].insert(tensor.dims);
         of_linear_[tensor.dims.front()] += launch.weight_ns;
       }
-      const TensorShape* definition = tensor_of(tensors, signature->batch_of);
+      const TensorShape* definition = batch_argument(tensors, *signature);
       if (definition != nullptr && definition->dims.size() >= 2) {
         by_definition_[definition->dims.front()] += launch.weight_ns;
       }
@@ -163,13 +149,13 @@ bool BatchDimension::holds(const TensorShape& tensor) const {
 /// By its own operator's signature, by that of the nearest operator of known signature around it, which casts its
 /// parameters first, or because only parameters have such a shape.
 bool BatchDimension::is_parameter(uint32_t row, const TensorShape& tensor) const {
-  const Signature* own = signature_of(table_.name_of(row));
+  const Signature* own = signature_of_row(table_, row);
   if (own != nullptr && in_mask(own->parameters, tensor.argument)) return true;
   if (own != nullptr && in_mask(own->data, tensor.argument)) return false;
   const uint32_t around = first_around(
-      nested_, row, [&](uint32_t r) { return signature_of(table_.name_of(r)) != nullptr && shapes_.recorded(r); });
+      nested_, row, [&](uint32_t r) { return signature_of_row(table_, r) != nullptr && shapes_.recorded(r); });
   if (around != kNoIndex) {
-    const Signature* signature = signature_of(table_.name_of(around));
+    const Signature* signature = signature_of_row(table_, around);
     bool as_data = false, as_parameter = false;
     for (const TensorShape& argument : shapes_.of_row(around)) {
       if (argument.dims != tensor.dims) continue;
@@ -184,11 +170,11 @@ bool BatchDimension::is_parameter(uint32_t row, const TensorShape& tensor) const
 /// A product A[m, k] B[k, n] whose k holds the batch while m and n do not; or of operators of other names, as fused
 /// weight gradients are, A[k, m] B[k, n].
 bool BatchDimension::sums(uint32_t row) const {
-  const std::string_view name = table_.name_of(row);
-  const bool product = name == "aten::mm" || name == "aten::addmm";
-  const int first = name == "aten::addmm" ? 1 : 0;
-  const TensorShape* a = tensor_of(shapes_.of_row(row), first);
-  const TensorShape* b = tensor_of(shapes_.of_row(row), first + 1);
+  const Operator op = operator_of(table_, row).op;
+  const bool product = op == Operator::kMm || op == Operator::kAddmm;
+  const uint32_t first = op == Operator::kAddmm ? 1 : 0;
+  const TensorShape* a = argument_of(shapes_.of_row(row), first);
+  const TensorShape* b = argument_of(shapes_.of_row(row), first + 1);
   if (a == nullptr || b == nullptr || a->dims.size() != 2 || b->dims.size() != 2) return false;
   const auto holds_batch = [&](int64_t extent) { return extents_.contains(extent); };
   if (product) return holds_batch(a->dims[1]) && !holds_batch(a->dims[0]) && !holds_batch(b->dims[1]);
@@ -198,7 +184,7 @@ bool BatchDimension::sums(uint32_t row) const {
 BatchUse BatchDimension::use_of(uint32_t launching_row) const {
   uint32_t op = kNoIndex;
   for (uint32_t at = launching_row; at != kNoIndex; at = nested_.parent[at]) {
-    if (is_optimizer(table_.name_of(at))) return BatchUse::kNone;
+    if (operator_of(table_, at).is(OperatorTrait::kParameters)) return BatchUse::kNone;
     if (op == kNoIndex && shapes_.recorded(at)) op = at;
   }
   if (op == kNoIndex) return BatchUse::kUnknown;

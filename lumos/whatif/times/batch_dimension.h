@@ -9,7 +9,7 @@
 
 #include "lumos/trace/table/event_table.h"
 #include "lumos/trace/table/nesting.h"
-#include "lumos/whatif/times/tensor_shapes.h"
+#include "lumos/trace/table/shape_table.h"
 
 namespace lumos {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lumos/graph/match/match_collect.h"
+#include "lumos/trace/words/rank_list.h"
 
 namespace lumos {
 
@@ -13,7 +13,7 @@ std::vector<int32_t> known_members(const LinkedJob& job, const CommKernel& kerne
   const std::vector<int32_t>& ranks = job.matches.groups[kernel.group].ranks;
   if (!ranks.empty()) return ranks;
   const CollectiveDetail* detail = rank.table->collective_detail(kernel.row);
-  return detail == nullptr ? ranks : shown_ranks(rank.table->text(detail->group_ranks));
+  return detail == nullptr ? ranks : parse_rank_list(rank.table->text(detail->group_ranks)).shown;
 }
 
 GroupShape transfer_shape(const LinkedJob& job, const CommKernel& kernel, int64_t gpus_per_node) {

@@ -3,22 +3,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "lumos/trace/table/row_meaning.h"
 #include "lumos/whatif/times/launching_operator.h"
 
 namespace lumos {
 
 namespace {
 
-const TensorShape* argument(const std::vector<TensorShape>& tensors, uint32_t position) {
-  const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [&](const TensorShape& tensor) { return tensor.argument == position; });
-  return found == tensors.end() ? nullptr : &*found;
-}
-
 /// A[.., m, k] B[.., k, n]; of B[n, k] where `transposed`.
 std::optional<ProductShape> product(const std::vector<TensorShape>& tensors, uint32_t first, bool transposed) {
-  const TensorShape* a = argument(tensors, first);
-  const TensorShape* b = argument(tensors, first + 1);
+  const TensorShape* a = argument_of(tensors, first);
+  const TensorShape* b = argument_of(tensors, first + 1);
   if (a == nullptr || b == nullptr || a->dims.size() < 2 || b->dims.size() < 2) return std::nullopt;
   GemmShape shape;
   shape.k = a->dims.back();
@@ -35,8 +30,8 @@ std::optional<ProductShape> product(const std::vector<TensorShape>& tensors, uin
 /// Q, K, V as [batch, heads, length, size], or with heads and length the other way round.
 std::optional<ProductShape> attention(const std::vector<TensorShape>& tensors, uint32_t first, size_t heads_at,
                                       bool backward) {
-  const TensorShape* query = argument(tensors, first);
-  const TensorShape* key = argument(tensors, first + 1);
+  const TensorShape* query = argument_of(tensors, first);
+  const TensorShape* key = argument_of(tensors, first + 1);
   if (query == nullptr || key == nullptr || query->dims.size() != 4 || key->dims.size() != 4) return std::nullopt;
   const size_t length_at = 3 - heads_at;
   AttentionShape shape;
@@ -59,13 +54,13 @@ bool sums_rows(const EventTable& table, const Nesting& nested, const ShapeTable&
                const GemmShape& shape) {
   const uint32_t parent = nested.parent[at];
   if (parent == kNoIndex || shape.batch != 1) return false;
-  if (table.name_of(parent).find("Backward") == std::string_view::npos) return false;
+  if (!operator_of(table, parent).is(OperatorTrait::kBackwardNode)) return false;
   const auto place = [&](uint32_t row) { return std::pair(table.lane[row], table.ts_ns[row]); };
   auto it = std::partition_point(nested.order.begin(), nested.order.end(),
                                  [&](uint32_t row) { return place(row) < place(at); });
   while (it != nested.order.begin() && *--it != parent) {
     if (nested.parent[*it] != parent) continue;
-    const auto other = product_of(table.name_of(*it), shapes.of_row(*it));
+    const auto other = product_of(operator_of(table, *it).op, shapes.of_row(*it));
     const auto* gemm = other ? std::get_if<GemmShape>(&*other) : nullptr;
     if (gemm == nullptr || gemm->batch != 1 || gemm->m != shape.k) continue;
     // The weight's gradient may be written either way round.
@@ -76,32 +71,42 @@ bool sums_rows(const EventTable& table, const Nesting& nested, const ShapeTable&
 
 }  // namespace
 
-std::optional<ProductShape> product_of(std::string_view operator_name, const std::vector<TensorShape>& tensors) {
-  if (operator_name == "aten::mm" || operator_name == "aten::bmm" || operator_name == "aten::matmul") {
-    return product(tensors, 0, false);
+std::optional<ProductShape> product_of(Operator op, const std::vector<TensorShape>& tensors) {
+  switch (op) {
+    case Operator::kMm:
+    case Operator::kBmm:
+    case Operator::kMatmul:
+      return product(tensors, 0, false);
+    case Operator::kAddmm:
+    case Operator::kBaddbmm:
+      return product(tensors, 1, false);
+    case Operator::kLinear:
+      return product(tensors, 0, true);
+    case Operator::kFlashForward:
+      return attention(tensors, 0, 2, false);
+    case Operator::kFlashBackward:
+      return attention(tensors, 1, 2, true);
+    case Operator::kScaledDotProduct:
+    case Operator::kScaledDotProductPart:
+      return attention(tensors, 0, 1, false);
+    case Operator::kScaledDotProductBackward:
+      return attention(tensors, 1, 1, true);
+    default:
+      return std::nullopt;
   }
-  if (operator_name == "aten::addmm" || operator_name == "aten::baddbmm") return product(tensors, 1, false);
-  if (operator_name == "aten::linear") return product(tensors, 0, true);
-  if (operator_name == "aten::_flash_attention_forward") return attention(tensors, 0, 2, false);
-  if (operator_name == "aten::_flash_attention_backward") return attention(tensors, 1, 2, true);
-  if (operator_name.starts_with("aten::_scaled_dot_product") || operator_name.starts_with("aten::scaled_dot_product")) {
-    const bool backward = operator_name.ends_with("_backward");
-    return attention(tensors, backward ? 1 : 0, 1, backward);
-  }
-  return std::nullopt;
 }
 
 std::optional<ProductShape> product_around(const EventTable& table, const Nesting& nested, const ShapeTable& shapes,
                                            uint32_t row) {
   std::optional<ProductShape> product;
   const uint32_t found = first_around(nested, row, [&](uint32_t at) {
-    product = product_of(table.name_of(at), shapes.of_row(at));
+    product = product_of(operator_of(table, at).op, shapes.of_row(at));
     return product.has_value();
   });
-  // aten::matmul may stand between the function and aten::mm.
+  // The general product may stand between the function and that of matrices.
   if (auto* gemm = product ? std::get_if<GemmShape>(&*product) : nullptr) {
     const uint32_t around = nested.parent[found];
-    const bool wrapped = around != kNoIndex && table.name_of(around) == "aten::matmul";
+    const bool wrapped = around != kNoIndex && operator_of(table, around).op == Operator::kMatmul;
     gemm->sums_rows = sums_rows(table, nested, shapes, wrapped ? around : found, *gemm);
   }
   return product;

@@ -9,7 +9,7 @@
 #include "lumos/model/cluster/known_gpus.h"
 #include "lumos/model/kernels/collective.h"
 #include "lumos/sim/overlap.h"
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/table/row_meaning.h"
 #include "lumos/whatif/times/group_members.h"
 #include "lumos/whatif/times/kernel_floor.h"
 #include "lumos/whatif/times/kernel_shape.h"

@@ -22,6 +22,20 @@ enum class CallKind : uint8_t {
   kPoll,          ///< asks and goes on: cudaEventQuery, cudaStreamQuery
 };
 
+/// The host waits in it until the device has done something.
+constexpr bool is_synchronise(CallKind kind) {
+  return kind == CallKind::kStreamSync || kind == CallKind::kEventSync || kind == CallKind::kDeviceSync;
+}
+
 CallKind call_kind(std::string_view name);
+
+struct CallMeaning {
+  bool known = false;  ///< the name was looked up
+  CallKind kind = CallKind::kOther;
+  bool launches = false;  ///< a kernel or a graph, by its name
+};
+
+/// The meaning of a name, looked up anew.
+CallMeaning call_meaning(std::string_view name);
 
 }  // namespace lumos

@@ -1,4 +1,4 @@
-#include "lumos/graph/host/runtime_calls.h"
+#include "lumos/trace/words/runtime_calls.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "lumos/trace/table/event_table.h"
-
 namespace lumos {
 
 enum class KernelFamily : uint8_t {
@@ -30,8 +28,5 @@ std::string_view family_name(KernelFamily family);
 
 /// The family of a kernel by name alone; kOther for what no pattern knows.
 KernelFamily kernel_family(std::string_view name);
-
-/// The family of a GPU row, collective metadata and kind of row included.
-KernelFamily row_family(const EventTable& table, size_t row);
 
 }  // namespace lumos

@@ -1,4 +1,4 @@
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/words/kernel_family.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "lumos/trace/table/kernel_family.h"
+#include "lumos/trace/words/kernel_family.h"
 
 #include <algorithm>
 #include <cctype>
 #include <string>
 
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/words/kernel_meaning.h"
 
 namespace lumos {
 
@@ -119,13 +119,6 @@ KernelFamily kernel_family(std::string_view name) {
     if (lower.find(pattern.part) != std::string::npos) return pattern.family;
   }
   return KernelFamily::kOther;
-}
-
-KernelFamily row_family(const EventTable& table, size_t row) {
-  if (table.collective_detail(row) != nullptr) return KernelFamily::kCommunication;
-  if (table.kind[row] == EventKind::kMemcpy) return KernelFamily::kCopy;
-  if (table.kind[row] == EventKind::kMemset) return KernelFamily::kFill;
-  return kernel_family(table.name_of(row));
 }
 
 }  // namespace lumos

@@ -1,4 +1,4 @@
-#include "lumos/trace/table/collective_names.h"
+#include "lumos/trace/table/row_meaning.h"
 
 #include <gtest/gtest.h>
 

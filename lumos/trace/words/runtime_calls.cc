@@ -1,4 +1,4 @@
-#include "lumos/graph/host/runtime_calls.h"
+#include "lumos/trace/words/runtime_calls.h"
 
 namespace lumos {
 
@@ -48,5 +48,7 @@ CallKind call_kind(std::string_view name) {
   }
   return CallKind::kOther;
 }
+
+CallMeaning call_meaning(std::string_view name) { return {true, call_kind(name), has(name, "aunch")}; }
 
 }  // namespace lumos
