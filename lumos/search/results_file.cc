@@ -1,5 +1,6 @@
 #include "lumos/search/results_file.h"
 
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -105,16 +106,19 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const std::string
   if (path != final_path && !exists(path) && exists(final_path) && std::rename(final_path.c_str(), path.c_str()) != 0) {
     return cannot("rename", final_path);
   }
-  if (exists(path)) {
-    ResultLines before = TRY(read_results(path));
-    results.dropped_last_ = before.dropped_last;
-    if (before.dropped_last && truncate(path.c_str(), static_cast<off_t>(before.size_bytes)) != 0) {
-      return cannot("cut off the damaged last line", path);
-    }
-    for (ResultLines::Line& line : before.lines) results.known_[line.outcome.id] = std::move(line.outcome);
-  }
   results.file_.reset(std::fopen(path.c_str(), "ab"));
   if (results.file_ == nullptr) return cannot("write", path);
+  // Lines of two searches would tear each other. A file system that cannot lock is no reason to stop.
+  if (flock(fileno(results.file_.get()), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return fail(ErrorKind::kFailed, "{}: another search is writing to it; wait for its end, or name another file",
+                path);
+  }
+  ResultLines before = TRY(read_results(path));
+  results.dropped_last_ = before.dropped_last;
+  if (before.dropped_last && truncate(path.c_str(), static_cast<off_t>(before.size_bytes)) != 0) {
+    return cannot("cut off the damaged last line", path);
+  }
+  for (ResultLines::Line& line : before.lines) results.known_[line.outcome.id] = std::move(line.outcome);
   return results;
 }
 

@@ -34,7 +34,7 @@ struct ResultLines {
 /// error (kUnreadable), because it is not what a killed search leaves behind.
 Result<ResultLines> read_results(const std::string& path);
 
-/// A results file that grows. Nobody else may write to it at the same time.
+/// A results file that grows. It is locked while this lives: lines of two searches would tear each other.
 class ResultsFile {
  public:
   /// Goes on with `path`, or begins it. With `final_path`, the file has that name once finish() has been called, and

@@ -80,6 +80,17 @@ TEST_F(ResultsFileTest, APartGetsItsNameWhenItIsWhole) {
   EXPECT_EQ(ResultsFile::open(path("r.part"), path("r"))->known().size(), 1u);
 }
 
+TEST_F(ResultsFileTest, OneSearchAtATimeWritesToIt) {
+  {
+    ResultsFile first = ResultsFile::open(path("r"), path("r")).value();
+    const Result<ResultsFile> second = ResultsFile::open(path("r"), path("r"));
+    ASSERT_FALSE(second);
+    EXPECT_NE(second.error().message.find("another search"), std::string::npos);
+    ASSERT_TRUE(first.append({line("a", 1)}));
+  }
+  EXPECT_EQ(ResultsFile::open(path("r"), path("r"))->known().size(), 1u);
+}
+
 TEST_F(ResultsFileTest, PartsJoinInAnyOrderToTheSameText) {
   ASSERT_TRUE(write_file(path("one"), line("c", 1) + "\n" + line("a", 2) + "\n"));
   ASSERT_TRUE(write_file(path("two"), line("b", 3) + "\n" + line("a", 2) + "\n{\"id"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lumos/base/toml.h"
 #include "lumos/cli/arguments/config_file.h"
 #include "lumos/cli/arguments/job_arguments.h"
 #include "lumos/cli/commands/traced_job.h"

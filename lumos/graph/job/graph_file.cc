@@ -1,5 +1,7 @@
 #include "lumos/graph/job/graph_file.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -302,6 +304,29 @@ bool valid_order(const ExecGraph& graph) {
   return true;
 }
 
+/// Whether each task is of one rank at most and points into that rank's table: GPU tasks at a row of it, all at a
+/// processor of it. Tasks of no rank point nowhere.
+bool valid_ranks(const ExecGraph& graph) {
+  const auto points_nowhere = [&](uint32_t begin, uint32_t end) {
+    for (uint32_t task = begin; task < end; ++task)
+      if (graph.event[task] != kNoIndex || graph.processor[task] != kNoProcessor) return false;
+    return true;
+  };
+  uint32_t reached = 0;
+  for (uint32_t r = 0; r < graph.ranks.size(); ++r) {
+    const RankTasks& rank = graph.ranks[r];
+    if (rank.first_task < reached || rank.first_task > rank.end_task || rank.end_task > graph.size()) return false;
+    if (!points_nowhere(reached, rank.first_task) || !valid_steps(rank, graph.size())) return false;
+    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
+      const uint32_t row = graph.event[task], processor = graph.processor[task];
+      if (row == kNoIndex ? is_gpu_task(graph.kind[task]) : row >= rank.table->size()) return false;
+      if (processor != kNoProcessor && graph.processors[processor].rank_index != r) return false;
+    }
+    reached = rank.end_task;
+  }
+  return points_nowhere(reached, graph.size());
+}
+
 bool valid_graph(const ExecGraph& graph) {
   const size_t tasks = graph.size();
   if (graph.event.size() != tasks || graph.kind.size() != tasks || graph.processor.size() != tasks ||
@@ -321,13 +346,7 @@ bool valid_graph(const ExecGraph& graph) {
     if (processor.rank_index >= graph.ranks.size()) return false;
     if (processor.lane >= graph.ranks[processor.rank_index].table->lanes.size()) return false;
   }
-  for (const RankTasks& rank : graph.ranks) {
-    if (rank.first_task > rank.end_task || rank.end_task > tasks || !valid_steps(rank, tasks)) return false;
-    for (uint32_t task = rank.first_task; task < rank.end_task; ++task) {
-      if (graph.event[task] != kNoIndex && graph.event[task] >= rank.table->size()) return false;
-    }
-  }
-  return true;
+  return valid_ranks(graph);
 }
 
 bool valid_matches(const LinkedJob& job) {
@@ -346,12 +365,17 @@ bool valid_matches(const LinkedJob& job) {
          all_below(job.linked.arrive_task, job.linked.graph.size(), true) &&
          all_below(job.linked.transfer_task, job.linked.graph.size(), true) &&
          job.transfers.transfer_ns.size() == kernels && job.transfers.wait_ns.size() == kernels &&
-         job.transfers.hidden_ns.size() == kernels && job.transfers.source.size() == kernels;
+         job.transfers.hidden_ns.size() == kernels && job.transfers.source.size() == kernels &&
+         std::all_of(job.transfers.source.begin(), job.transfers.source.end(),
+                     [](TransferSource source) { return source <= TransferSource::kUnbounded; });
 }
 
 }  // namespace
 
 bool is_graph_file(const std::string& path) {
+  // What is read of a pipe is gone.
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return false;
   char start[sizeof(kSectionMagic)] = {};

@@ -1,5 +1,5 @@
 // Graph files: a linked job with its event tables on disk, so that a second question costs no parsing. One file of
-// sections, each a column, aligned to 64 bytes and checksummed, so that it can be mapped and read in place.
+// sections, each a column, aligned to 64 bytes and checksummed, so that it is read as it lies.
 #pragma once
 
 #include <cstdint>

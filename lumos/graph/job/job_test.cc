@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
@@ -179,6 +180,22 @@ TEST_F(GraphFile, IdsThatPointNowhereAreRefused) {
       {"order backwards",
        [](LinkedJob& job, EventTable&) { std::reverse(job.linked.graph.order.begin(), job.linked.graph.order.end()); }},
       {"task's kind", [](LinkedJob& job, EventTable&) { job.linked.graph.kind[0] = static_cast<TaskKind>(99); }},
+      {"kernel without a row",
+       [](LinkedJob& job, EventTable&) {
+         ExecGraph& graph = job.linked.graph;
+         const auto gpu = std::find_if(graph.kind.begin(), graph.kind.end(), is_gpu_task);
+         graph.event[static_cast<size_t>(gpu - graph.kind.begin())] = kNoIndex;
+       }},
+      {"processor of another rank",
+       [](LinkedJob& job, EventTable&) {
+         ExecGraph& graph = job.linked.graph;
+         for (Processor& processor : graph.processors) processor.rank_index = 0;
+       }},
+      {"ranks that overlap", [](LinkedJob& job, EventTable&) { job.linked.graph.ranks[1].first_task = 0; }},
+      {"row of no rank",
+       [](LinkedJob& job, EventTable&) { job.linked.graph.event[job.linked.graph.ranks.back().end_task] = 0; }},
+      {"source of a transfer",
+       [](LinkedJob& job, EventTable&) { job.transfers.source[0] = static_cast<TransferSource>(99); }},
       {"member's lane", [](LinkedJob& job, EventTable&) { job.matches.kernels[0].lane = 1u << 30; }},
       {"member's kind",
        [](LinkedJob& job, EventTable&) { job.matches.kernels[0].kind = static_cast<CollectiveKind>(99); }},
@@ -194,6 +211,13 @@ TEST_F(GraphFile, IdsThatPointNowhereAreRefused) {
     ASSERT_FALSE(read.has_value()) << what;
     EXPECT_EQ(read.error().kind, ErrorKind::kUnreadable) << what;
   }
+}
+
+// What is read of a pipe to see what it holds is gone.
+TEST_F(GraphFile, APipeIsNotLookedInto) {
+  const std::string pipe = folder_.path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(is_graph_file(pipe));
 }
 
 TEST_F(GraphFile, WhatIsKnownOfEachKernelComesBack) {

@@ -1,7 +1,6 @@
 #include "lumos/graph/job/sections.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +8,11 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "lumos/base/file.h"
 
 namespace lumos {
 
@@ -68,6 +72,19 @@ class OutputFile {
   bool kept_ = false;
 };
 
+/// A copy, not a mapping: a file that somebody cuts while it is mapped ends the program. nullptr where there are fewer
+/// bytes.
+std::shared_ptr<const char> read_whole(int descriptor, uint64_t bytes) {
+  std::shared_ptr<char> data(static_cast<char*>(std::malloc(std::max<uint64_t>(bytes, 1))), std::free);
+  for (uint64_t at = 0; data != nullptr && at < bytes;) {
+    const ssize_t got = pread(descriptor, data.get() + at, bytes - at, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return nullptr;
+    at += static_cast<uint64_t>(got);
+  }
+  return data;
+}
+
 }  // namespace
 
 uint64_t checksum(const void* data, size_t bytes) {
@@ -99,7 +116,7 @@ Status SectionWriter::write(const std::string& path, uint32_t version) const {
   header.file_bytes = offset;
   header.sections = table.size();
   header.table_checksum = checksum(table.data(), table.size() * sizeof(table[0]));
-  OutputFile file(path + ".part");
+  OutputFile file(draft_name(path));
   bool good = file.opened() && file.put(&header, sizeof(header)) &&
               file.put(table.data(), table.size() * sizeof(table[0])) && file.pad();
   for (const Part& part : parts_) good = good && file.put(part.data, part.count * part.element_bytes) && file.pad();
@@ -117,18 +134,16 @@ Result<SectionReader> SectionReader::open(const std::string& path, uint32_t vers
     if (descriptor >= 0) close(descriptor);
     return fail(ErrorKind::kUnreadable, "cannot read {}: {}", path, std::strerror(reason));
   }
-  const uint64_t bytes = static_cast<uint64_t>(status.st_size);
-  void* mapped = bytes == 0 ? MAP_FAILED : mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  close(descriptor);
-  if (mapped == MAP_FAILED) return fail(ErrorKind::kUnreadable, "{} is no graph file: it cannot be mapped", path);
+  const uint64_t bytes = S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
   SectionReader reader;
-  reader.data_ = std::shared_ptr<const char>(static_cast<const char*>(mapped),
-                                             [bytes](const char* data) { munmap(const_cast<char*>(data), bytes); });
+  reader.data_ = read_whole(descriptor, bytes);
+  close(descriptor);
+  if (reader.data_ == nullptr) return fail(ErrorKind::kUnreadable, "{} cannot be read whole: it shrank", path);
   Header header;
-  if (bytes < sizeof(header) || std::memcmp(mapped, kSectionMagic, sizeof(kSectionMagic)) != 0) {
+  if (bytes < sizeof(header) || std::memcmp(reader.data_.get(), kSectionMagic, sizeof(kSectionMagic)) != 0) {
     return fail(ErrorKind::kUnreadable, "{} is no graph file", path);
   }
-  std::memcpy(&header, mapped, sizeof(header));
+  std::memcpy(&header, reader.data_.get(), sizeof(header));
   if (header.byte_order != kByteOrder) {
     return fail(ErrorKind::kUnreadable, "{} was written on a machine of another byte order; link the traces again",
                 path);

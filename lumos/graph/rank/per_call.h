@@ -1,5 +1,5 @@
-// Values by the name of a call or by stream, made when first asked for: constants have names, and spelling one for every
-// kernel takes longer than using it. Used by calibration and by the assembly of graphs.
+// Values by the name of a call or by stream, made when first asked for: constants have names, and spelling one for
+// every kernel takes longer than using it. Used by calibration and by the assembly of graphs.
 #pragma once
 
 #include <optional>

@@ -30,10 +30,13 @@ struct ProductShape {
   int64_t columns = 0;
 };
 
-/// Whether the operator `name` with arguments of these sizes is one.
-bool is_product(std::string_view name, const std::vector<std::vector<int64_t>>& dims, ProductShape* shape);
+/// Operators that multiply a matrix of activations by one of weights.
+bool is_product_operator(Operator op);
+
+/// The product of such an operator, where its arguments fit.
+bool is_product(Operator op, const std::vector<TensorShape>& tensors, ProductShape* shape);
 
 /// Whether the operator is the forward of attention, with queries as its first argument.
-bool is_attention_operator(std::string_view name);
+bool is_attention_operator(Operator op);
 
 }  // namespace lumos

@@ -27,7 +27,4 @@ struct TracedShapes {
 
 TracedShapes traced_shapes(const EventTable& table);
 
-/// Sizes of "[[2, 3], [], [4]]": one list per argument, empty where it is no tensor.
-std::vector<std::vector<int64_t>> parse_dims(std::string_view text);
-
 }  // namespace lumos

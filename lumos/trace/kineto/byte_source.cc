@@ -55,33 +55,43 @@ struct ByteSource::State {
     if (file > STDIN_FILENO) ::close(file);
   }
 
-  /// Makes at least one undecoded byte available, unless the input has ended.
-  Status refill() {
-    if (available > 0 || input_ended) return {};
-    if (file < 0) {
-      next = reinterpret_cast<const uint8_t*>(memory.data());
-      available = memory.size();
-      consumed_bytes += available;
-      memory = {};
-      input_ended = available == 0;
-      return {};
+  /// Makes at least `wanted` undecoded bytes available, unless the input ends before. What a pipe gives at once, or
+  /// what is left of a piece of the file, may be less than a magic number.
+  Status refill(size_t wanted = 1) {
+    while (available < wanted && !input_ended) {
+      if (file < 0) {
+        input_ended = memory.empty();
+        if (input_ended) break;
+        next = reinterpret_cast<const uint8_t*>(memory.data());
+        available = memory.size();
+        consumed_bytes += available;
+        memory = {};
+        continue;
+      }
+      if (available > 0) std::memmove(input.data(), next, available);
+      next = input.data();
+      TRY_STATUS(read_more());
     }
+    return {};
+  }
+
+  /// Appends to the undecoded bytes, which stand at the start of `input`.
+  Status read_more() {
     ssize_t got;
     do {
-      got = ::read(file, input.data(), input.size());
+      got = ::read(file, input.data() + available, input.size() - available);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
       return fail(ErrorKind::kUnreadable, "{}: cannot read at byte {}: {}", path, consumed_bytes, std::strerror(errno));
     }
-    next = input.data();
-    available = static_cast<size_t>(got);
-    consumed_bytes += available;
+    available += static_cast<size_t>(got);
+    consumed_bytes += static_cast<size_t>(got);
     input_ended = got == 0;
     return {};
   }
 
   Status detect() {
-    TRY_STATUS(refill());
+    TRY_STATUS(refill(sizeof(kZstdMagic)));
     if (starts_with(next, available, kGzipMagic)) {
       format = Format::kGzip;
       gzip = std::make_unique<inflate_state>();
@@ -203,7 +213,7 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
   }
   state->input.resize(kInputBytes);
   TRY_STATUS(state->detect());
-  if (state->input_ended) {
+  if (state->input_ended && state->available == 0) {
     return fail(ErrorKind::kUnreadable, "{}: the file is empty; was the profiler stopped before it exported?",
                 state->path);
   }
@@ -216,7 +226,7 @@ Result<ByteSource> ByteSource::of_memory(std::string_view bytes) {
   state->memory = bytes;
   state->size_bytes = bytes.size();
   TRY_STATUS(state->detect());
-  if (state->input_ended) return fail(ErrorKind::kUnreadable, "memory: the trace is empty");
+  if (bytes.empty()) return fail(ErrorKind::kUnreadable, "memory: the trace is empty");
   return ByteSource(std::move(state));
 }
 
@@ -224,7 +234,8 @@ Result<size_t> ByteSource::read(char* out, size_t size) {
   State& s = *state_;
   size_t filled = 0;
   while (filled < size && !s.ended) {
-    TRY_STATUS(s.refill());
+    // Behind a member, whether another one begins takes its whole magic number to tell.
+    TRY_STATUS(s.refill(s.format == Format::kGzip && s.decoder_finished ? sizeof(kGzipMagic) : 1));
     filled += s.decode(out + filled, size - filled);
   }
   s.decoded_bytes += filled;

@@ -1,10 +1,13 @@
 #include "lumos/trace/kineto/byte_source.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "lumos/trace/kineto/test_files.h"
 
@@ -72,6 +75,42 @@ TEST(ByteSource, DamagedGzipStopsThere) {
   ASSERT_TRUE(source);
   EXPECT_EQ(read_all(*source, 1 << 16), sample(300'000));
   EXPECT_EQ(source->damage(), "the gzip checksum does not match");
+}
+
+// A file is read in pieces of 256 KiB: a member may end at, just before or just behind the end of one.
+TEST(ByteSource, GzipMembersMayEndWhereAPieceOfTheFileDoes) {
+  constexpr size_t kPiece = 256 * 1024;
+  TraceFolder folder;
+  const std::string second = gzipped("second");
+  for (size_t end : {kPiece - 2, kPiece - 1, kPiece, kPiece + 1}) {
+    // The name in the header makes a member of any length; it ends with a zero byte.
+    std::string first = gzipped("first ");
+    first[3] = static_cast<char>(first[3] | 8);
+    first.insert(10, std::string(end - first.size() - 1, 'x') + std::string(1, '\0'));
+    ASSERT_EQ(first.size(), end);
+    folder.write("edge.json.gz", first + second);
+    auto source = ByteSource::open(folder.path("edge.json.gz"));
+    ASSERT_TRUE(source);
+    EXPECT_EQ(read_all(*source, 4096), "first second") << end;
+    EXPECT_EQ(source->damage(), "") << end;
+  }
+}
+
+// Pipes give what was written at once, be it one byte.
+TEST(ByteSource, APipeMayGiveItsFirstByteAlone) {
+  TraceFolder folder;
+  const std::string path = folder.path("pipe.json.gz");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const std::string bytes = gzipped("through a pipe");
+  std::thread writer([&] {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    for (const char& byte : bytes) ASSERT_EQ(::write(file, &byte, 1), 1);
+    ::close(file);
+  });
+  auto source = ByteSource::open(path);
+  ASSERT_TRUE(source);
+  EXPECT_EQ(read_all(*source, 4096), "through a pipe");
+  writer.join();
 }
 
 /// A zstd frame that holds `text` (under 256 bytes) in one raw block.

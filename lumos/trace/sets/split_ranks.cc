@@ -11,6 +11,7 @@
 
 #include "lumos/trace/sets/rank_of_file.h"
 #include "lumos/trace/table/launch_flows.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 
@@ -25,7 +26,7 @@ struct Part {
 };
 
 bool marks_step(const EventTable& table, uint32_t row) {
-  return table.kind[row] == EventKind::kAnnotation && table.name_of(row).starts_with("ProfilerStep");
+  return table.kind[row] == EventKind::kAnnotation && is_step_mark(table, row);
 }
 
 /// The rank that a text names: "rank 3", "Rank-03: python".

@@ -1,5 +1,9 @@
 // Folders, ranks and failures: what read_traces makes of several files.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <thread>
 
 #include "lumos/trace/kineto/reader.h"
 #include "lumos/trace/kineto/test_files.h"
@@ -35,6 +39,26 @@ TEST(TraceSet, AFolderGivesItsTracesAndNotWhatLiesBeside) {
   EXPECT_EQ(set->tables[0].info.rank, 2);
   EXPECT_EQ(set->tables[1].info.rank, 10);
   EXPECT_EQ(set->tables[1].info.rank_source, TraceInfo::RankSource::kFileName);
+}
+
+TEST(TraceSet, APipeInAFolderIsNotWaitedFor) {
+  TraceFolder folder;
+  folder.write("rank0.json", kTrace);
+  ASSERT_EQ(mkfifo(folder.path("rank1.json").c_str(), 0600), 0);
+  auto set = read_traces({folder.path("")}, {});
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_EQ(set->tables.size(), 1u);
+}
+
+TEST(TraceSet, APipeThatIsNamedIsReadOnce) {
+  TraceFolder folder;
+  const std::string path = folder.path("pipe.json");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path) << kTrace; });
+  auto set = read_traces({path}, {});
+  writer.join();
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_EQ(set->tables[0].size(), 1u);
 }
 
 TEST(TraceSet, FilesThatSayNoRankAreNumberedAsPeopleCount) {

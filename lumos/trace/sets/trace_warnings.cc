@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "lumos/trace/table/row_meaning.h"
+
 namespace lumos {
 
 namespace {
@@ -27,8 +29,7 @@ bool has_gpu_work(const EventTable& table) {
 bool launches(const EventTable& table) {
   for (uint32_t row = 0; row < table.size(); ++row) {
     // cudaLaunchKernel, hipModuleLaunchKernel, cudaGraphLaunch ...
-    if (table.kind[row] == EventKind::kRuntime && table.name_of(row).find("aunch") != std::string_view::npos)
-      return true;
+    if (table.kind[row] == EventKind::kRuntime && table.call_meaning(row).launches) return true;
   }
   return false;
 }
@@ -65,6 +66,22 @@ std::string cut_short(const EventTable& table) {
       "GPU "
       "work that came behind and look shorter than they were: copy or export it again",
       table.info.file, table.info.decoded_bytes, last_event(table), table.info.events);
+}
+
+/// That a compressed stream breaks off is what a file that is cut short is told for.
+bool is_told_otherwise(const EventTable& table) {
+  return table.size() == 0 || (table.info.truncated && table.info.issues.size() == 1);
+}
+
+/// What was repaired and what was skipped: numbers rest on the rest.
+std::string faulty(const EventTable& table) {
+  const TraceInfo& info = table.info;
+  std::string kinds;
+  for (const ReadIssue& issue : info.issues)
+    kinds += fmt::format("{}{} ({}, {} at byte {})", kinds.empty() ? "" : ", ", issue.reason, issue.count,
+                         issue.count > 1 ? "first" : "it is", issue.first_byte);
+  return fmt::format("{}: {} faults of {} events were repaired and {} skipped: {}", info.file, info.repaired(),
+                     info.events, info.skipped(), kinds);
 }
 
 std::string no_gpu_work(const EventTable& table) {
@@ -139,8 +156,7 @@ std::string stands_alone(const EventTable& table) {
 std::set<std::string_view> steps_of(const EventTable& table) {
   std::set<std::string_view> names;
   for (size_t row = 0; row < table.size(); ++row) {
-    if (table.kind[row] == EventKind::kAnnotation && table.name_of(row).starts_with("ProfilerStep"))
-      names.insert(table.name_of(row));
+    if (table.kind[row] == EventKind::kAnnotation && is_step_mark(table, row)) names.insert(table.name_of(row));
   }
   return names;
 }
@@ -223,6 +239,9 @@ std::vector<std::string> trace_warnings(std::span<const EventTable* const> table
   std::vector<std::string> out;
   add(
       tables, [](const EventTable& table) { return table.info.truncated; }, cut_short, out);
+  add(
+      tables, [](const EventTable& table) { return !table.info.issues.empty() && !is_told_otherwise(table); }, faulty,
+      out);
   add(
       tables, [](const EventTable& table) { return !has_gpu_work(table) && launches(table); }, no_gpu_work, out);
   add(

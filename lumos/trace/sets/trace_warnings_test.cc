@@ -51,6 +51,25 @@ TEST(TraceWarnings, ACutIsToldWithItsPlaceOnceForAllFiles) {
     EXPECT_NE(warnings[0].find(part), std::string::npos) << part << ": " << warnings[0];
 }
 
+TEST(TraceWarnings, WhatWasRepairedOrSkippedIsTold) {
+  std::vector<EventTable> tables = {trace_of(0, "ProfilerStep#3"), trace_of(1, "ProfilerStep#3")};
+  tables[0].info.events = 9;
+  tables[0].info.issues = {{"trailing comma", 2, 40, true}, {"compressed data cut or damaged from here", 1, 99, false}};
+  const auto warnings = warnings_of(tables);
+  ASSERT_EQ(warnings.size(), 1u);
+  for (const char* part : {"rank0.json", "2 faults of 9 events were repaired and 1 skipped", "trailing comma (2",
+                           "byte 40", "damaged from here (1", "byte 99"})
+    EXPECT_NE(warnings[0].find(part), std::string::npos) << part << ": " << warnings[0];
+}
+
+// The cut says it all.
+TEST(TraceWarnings, ACompressedFileThatIsCutIsToldOnce) {
+  std::vector<EventTable> tables = {trace_of(0, "ProfilerStep#3")};
+  tables[0].info.truncated = true;
+  tables[0].info.issues = {{"compressed data cut or damaged from here", 1, 99, false}};
+  EXPECT_EQ(warnings_of(tables).size(), 1u);
+}
+
 TEST(TraceWarnings, AnEventFarFromAllOthersIsTold) {
   const auto row_at = [](size_t moved, int64_t ts_ns) {
     EventTable table = trace_of(0, "ProfilerStep#3");

@@ -23,8 +23,8 @@ TEST(KernelShape, ProductsOfEveryOperatorThatMakesThem) {
 TEST(KernelShape, AttentionInBothLayouts) {
   const auto one = product_of(Operator::kScaledDotProductPart,
                               parse_shapes("[[2, 8, 128, 64], [2, 4, 256, 64], [2, 4, 256, 64]]", ""));
-  const auto other = product_of(Operator::kFlashForward,
-                                parse_shapes("[[2, 128, 8, 64], [2, 256, 4, 64], [2, 256, 4, 64]]", ""));
+  const auto other =
+      product_of(Operator::kFlashForward, parse_shapes("[[2, 128, 8, 64], [2, 256, 4, 64], [2, 256, 4, 64]]", ""));
   ASSERT_TRUE(one && other);
   EXPECT_EQ(std::get<AttentionShape>(*one), std::get<AttentionShape>(*other));
   EXPECT_EQ(std::get<AttentionShape>(*one).key_length, 256);
