@@ -31,7 +31,7 @@ Result<uint32_t> find_step(const ExecGraph& graph, uint32_t rank_index, int64_t 
   const RankTasks& rank = graph.ranks[rank_index];
   if (number >= 0) {
     for (uint32_t s = 0; s < rank.steps.size(); ++s) {
-      if (step_number(rank.steps[s].name) == number) return s;
+      if (number_of_step(rank.steps[s].name) == number) return s;
     }
     return fail(ErrorKind::kUsage, "--step {}: rank {} has no such step; its steps: {}", number, rank.rank,
                 step_names(rank));

@@ -15,7 +15,7 @@ std::optional<int64_t> to_number(std::string_view text) {
 
 }  // namespace
 
-std::optional<int64_t> step_number(std::string_view name) {
+std::optional<int64_t> number_of_step(std::string_view name) {
   const size_t mark = name.rfind('#');
   return mark == std::string_view::npos ? std::nullopt : to_number(name.substr(mark + 1));
 }
@@ -43,7 +43,7 @@ Status choose_steps(ExecGraph& graph, StepRange range) {
   for (RankTasks& rank : graph.ranks) {
     bool any = false;
     for (Step& step : rank.steps) {
-      const std::optional<int64_t> number = step_number(step.name);
+      const std::optional<int64_t> number = number_of_step(step.name);
       step.chosen = number && *number >= range.first && *number <= range.last;
       step.left_out_reason = step.chosen ? "" : "not asked for";
       any = any || step.chosen;

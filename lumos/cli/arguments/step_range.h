@@ -20,7 +20,7 @@ struct StepRange {
 Result<StepRange> parse_step_range(std::string_view text);
 
 /// The 4 of "ProfilerStep#4".
-std::optional<int64_t> step_number(std::string_view name);
+std::optional<int64_t> number_of_step(std::string_view name);
 /// The names of all steps of a rank, for messages; "none" without any.
 std::string step_names(const RankTasks& rank);
 

@@ -1,6 +1,6 @@
 // What a user must know of traces before any number that comes of them: that one is cut short, that something in it was
-// repaired or skipped, that its GPU work is missing, that nothing ran in it, that some lack marks of steps, that several
-// are hardly of one job. Made from tables; the commands say it on stderr, once, whatever they answer.
+// repaired or skipped, that its GPU work is missing, that nothing ran in it, that some lack marks of steps, that
+// several are hardly of one job. Made from tables; the commands say it on stderr, once, whatever they answer.
 #pragma once
 
 #include <span>
