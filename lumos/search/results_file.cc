@@ -1,5 +1,7 @@
 #include "lumos/search/results_file.h"
 
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,6 +39,21 @@ tl::unexpected<Error> cannot(std::string_view what, const std::string& path) {
 }
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+/// For as long as the file is open. Some network file systems have no locks: there the user is on their own.
+Status lock(std::FILE* file, const std::string& path) {
+  const bool taken = flock(fileno(file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  struct stat opened = {}, named = {};
+  const bool still_there =
+      fstat(fileno(file), &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_ino == named.st_ino;
+  if (taken || !still_there) {
+    return fail(ErrorKind::kFailed,
+                "{}: another search is writing to it; wait until that ends, or name another file (several searches can "
+                "share the work with --shard I/N, one file each)",
+                path);
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -105,7 +122,11 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const std::string
   if (path != final_path && !exists(path) && exists(final_path) && std::rename(final_path.c_str(), path.c_str()) != 0) {
     return cannot("rename", final_path);
   }
-  if (exists(path)) {
+  const bool is_new = !exists(path);
+  results.file_.reset(std::fopen(path.c_str(), "ab"));
+  if (results.file_ == nullptr) return cannot("write", path);
+  TRY_STATUS(lock(results.file_.get(), path));
+  if (!is_new) {
     ResultLines before = TRY(read_results(path));
     results.dropped_last_ = before.dropped_last;
     if (before.dropped_last && truncate(path.c_str(), static_cast<off_t>(before.size_bytes)) != 0) {
@@ -113,8 +134,6 @@ Result<ResultsFile> ResultsFile::open(const std::string& path, const std::string
     }
     for (ResultLines::Line& line : before.lines) results.known_[line.outcome.id] = std::move(line.outcome);
   }
-  results.file_.reset(std::fopen(path.c_str(), "ab"));
-  if (results.file_ == nullptr) return cannot("write", path);
   return results;
 }
 

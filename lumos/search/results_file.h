@@ -34,11 +34,12 @@ struct ResultLines {
 /// error (kUnreadable), because it is not what a killed search leaves behind.
 Result<ResultLines> read_results(const std::string& path);
 
-/// A results file that grows. Nobody else may write to it at the same time.
+/// A results file that grows, locked against other searches while it is open.
 class ResultsFile {
  public:
   /// Goes on with `path`, or begins it. With `final_path`, the file has that name once finish() has been called, and
-  /// what already has it is gone on with. A damaged last line is cut off.
+  /// what already has it is gone on with. A damaged last line is cut off. Errors: kFailed where another search writes
+  /// to it, and with the system's reason.
   static Result<ResultsFile> open(const std::string& path, const std::string& final_path);
 
   const KnownOutcomes& known() const { return known_; }

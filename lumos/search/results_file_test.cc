@@ -80,6 +80,17 @@ TEST_F(ResultsFileTest, APartGetsItsNameWhenItIsWhole) {
   EXPECT_EQ(ResultsFile::open(path("r.part"), path("r"))->known().size(), 1u);
 }
 
+TEST_F(ResultsFileTest, OnlyOneSearchWritesAtATime) {
+  ResultsFile file = ResultsFile::open(path("r"), path("r")).value();
+  ASSERT_TRUE(file.append({line("a", 1)}));
+  const Result<ResultsFile> second = ResultsFile::open(path("r"), path("r"));
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("another search is writing"), std::string::npos) << second.error().message;
+  ASSERT_TRUE(file.append({line("b", 2)}));
+  ASSERT_TRUE(file.finish());
+  EXPECT_EQ(ResultsFile::open(path("r"), path("r"))->known().size(), 2u);
+}
+
 TEST_F(ResultsFileTest, PartsJoinInAnyOrderToTheSameText) {
   ASSERT_TRUE(write_file(path("one"), line("c", 1) + "\n" + line("a", 2) + "\n"));
   ASSERT_TRUE(write_file(path("two"), line("b", 3) + "\n" + line("a", 2) + "\n{\"id"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 
 #include "lumos/graph/job/archive.h"
@@ -352,6 +353,9 @@ bool valid_matches(const LinkedJob& job) {
 }  // namespace
 
 bool is_graph_file(const std::string& path) {
+  // A graph file is mapped; of a pipe the start could be read only once.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return false;
   char start[sizeof(kSectionMagic)] = {};

@@ -23,6 +23,7 @@ enum class Format : uint8_t { kPlain, kGzip, kZstd };
 
 constexpr uint8_t kGzipMagic[] = {0x1f, 0x8b};
 constexpr uint8_t kZstdMagic[] = {0x28, 0xb5, 0x2f, 0xfd};
+constexpr size_t kLongestMagic = sizeof kZstdMagic;
 
 template <size_t N>
 bool starts_with(const uint8_t* bytes, size_t size, const uint8_t (&magic)[N]) {
@@ -55,33 +56,41 @@ struct ByteSource::State {
     if (file > STDIN_FILENO) ::close(file);
   }
 
-  /// Makes at least one undecoded byte available, unless the input has ended.
-  Status refill() {
-    if (available > 0 || input_ended) return {};
-    if (file < 0) {
-      next = reinterpret_cast<const uint8_t*>(memory.data());
-      available = memory.size();
-      consumed_bytes += available;
-      memory = {};
-      input_ended = available == 0;
-      return {};
-    }
+  /// Makes at least `least` undecoded bytes available, unless the input has ended: as many as one member's magic takes
+  /// may lie across the edge of two reads, and a pipe gives what it has.
+  Status refill(size_t least = 1) {
+    while (available < least && !input_ended) TRY_STATUS(file < 0 ? take_memory() : read_more());
+    return {};
+  }
+
+  Status take_memory() {
+    input_ended = memory.empty();
+    if (input_ended) return {};
+    next = reinterpret_cast<const uint8_t*>(memory.data());
+    available = memory.size();
+    consumed_bytes += available;
+    memory = {};
+    return {};
+  }
+
+  Status read_more() {
+    if (available > 0) std::memmove(input.data(), next, available);
+    next = input.data();
     ssize_t got;
     do {
-      got = ::read(file, input.data(), input.size());
+      got = ::read(file, input.data() + available, input.size() - available);
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
       return fail(ErrorKind::kUnreadable, "{}: cannot read at byte {}: {}", path, consumed_bytes, std::strerror(errno));
     }
-    next = input.data();
-    available = static_cast<size_t>(got);
-    consumed_bytes += available;
+    available += static_cast<size_t>(got);
+    consumed_bytes += static_cast<uint64_t>(got);
     input_ended = got == 0;
     return {};
   }
 
   Status detect() {
-    TRY_STATUS(refill());
+    TRY_STATUS(refill(kLongestMagic));
     if (starts_with(next, available, kGzipMagic)) {
       format = Format::kGzip;
       gzip = std::make_unique<inflate_state>();
@@ -104,7 +113,7 @@ struct ByteSource::State {
     if (taken > 0) std::memcpy(out, next, taken);
     next += taken;
     available -= taken;
-    ended = input_ended;
+    ended = input_ended && available == 0;
     return taken;
   }
 
@@ -203,7 +212,7 @@ Result<ByteSource> ByteSource::open(const std::string& path) {
   }
   state->input.resize(kInputBytes);
   TRY_STATUS(state->detect());
-  if (state->input_ended) {
+  if (state->available == 0) {
     return fail(ErrorKind::kUnreadable, "{}: the file is empty; was the profiler stopped before it exported?",
                 state->path);
   }
@@ -216,7 +225,7 @@ Result<ByteSource> ByteSource::of_memory(std::string_view bytes) {
   state->memory = bytes;
   state->size_bytes = bytes.size();
   TRY_STATUS(state->detect());
-  if (state->input_ended) return fail(ErrorKind::kUnreadable, "memory: the trace is empty");
+  if (state->available == 0) return fail(ErrorKind::kUnreadable, "memory: the trace is empty");
   return ByteSource(std::move(state));
 }
 
@@ -224,7 +233,7 @@ Result<size_t> ByteSource::read(char* out, size_t size) {
   State& s = *state_;
   size_t filled = 0;
   while (filled < size && !s.ended) {
-    TRY_STATUS(s.refill());
+    TRY_STATUS(s.refill(s.decoder_finished ? kLongestMagic : 1));
     filled += s.decode(out + filled, size - filled);
   }
   s.decoded_bytes += filled;

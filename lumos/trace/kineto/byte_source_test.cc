@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "lumos/trace/kineto/test_files.h"
 
@@ -47,6 +48,43 @@ TEST(ByteSource, GzipMembersFollowEachOtherAndPaddingEndsThem) {
   ASSERT_TRUE(source);
   EXPECT_EQ(read_all(*source, 4096), "first " + sample(100'000));
   EXPECT_EQ(source->damage(), "");
+}
+
+/// What is read from a pipe into which `bytes` are written `at_once` at a time: the reader sees every edge.
+std::string through_pipe(const std::string& bytes, size_t at_once) {
+  int ends[2];
+  CHECK(::pipe(ends) == 0);
+  std::thread writer([&] {
+    for (size_t at = 0; at < bytes.size(); at += at_once) {
+      CHECK(::write(ends[1], bytes.data() + at, std::min(at_once, bytes.size() - at)) > 0);
+      std::this_thread::yield();
+    }
+    ::close(ends[1]);
+  });
+  auto source = ByteSource::open("/dev/fd/" + std::to_string(ends[0]));
+  CHECK(source.has_value());
+  const std::string got = read_all(*source, 4096);
+  EXPECT_EQ(source->damage(), "");
+  writer.join();
+  ::close(ends[0]);
+  return got;
+}
+
+TEST(ByteSource, MembersMayEndAtAnyEdgeOfWhatIsRead) {
+  const std::string text = sample(100);
+  const std::string members = gzipped(text) + gzipped("x") + gzipped(text);
+  for (size_t at_once : {1, 2, 3, 5, 7, 64}) {
+    EXPECT_EQ(through_pipe(members, at_once), text + "x" + text) << at_once;
+    EXPECT_EQ(through_pipe(text, at_once), text) << at_once;
+  }
+}
+
+TEST(ByteSource, TextsOfAFewBytesAreWhole) {
+  for (const char* text : {"{", "{}", "[1]", "{1}}"}) {
+    auto source = ByteSource::of_memory(text);
+    ASSERT_TRUE(source);
+    EXPECT_EQ(read_all(*source, 1), text);
+  }
 }
 
 TEST(ByteSource, ACutGzipGivesItsBeginningAndSaysSo) {

@@ -37,7 +37,7 @@ const char* reason(Damage damage) {
     case Damage::kForeignText:
       return "text that is no event";
     case Damage::kBadCompression:
-      return "compressed data cut or damaged from here";
+      return kBadCompressionReason;
     case Damage::kCount:
       break;
   }

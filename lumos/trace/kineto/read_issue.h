@@ -37,6 +37,9 @@ enum class Damage : uint8_t {
 
 constexpr bool is_repaired(Damage damage) { return damage < Damage::kBrokenEvent; }
 
+/// The text of kBadCompression, by which it is told among a table's issues.
+inline constexpr const char* kBadCompressionReason = "compressed data cut or damaged from here";
+
 /// Counts by kind with the first place of each.
 class DamageCounts {
  public:

@@ -23,7 +23,8 @@ Result<std::vector<std::string>> traces_in_folder(const std::string& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::string path = it->path().string();
     std::error_code ignored;
-    if (has_trace_suffix(path) && !it->is_directory(ignored)) candidates.push_back(std::move(path));
+    // Whoever opens a pipe waits for its writer: those are read only when they are named.
+    if (has_trace_suffix(path) && it->is_regular_file(ignored)) candidates.push_back(std::move(path));
   }
   if (error) return fail(ErrorKind::kUnreadable, "{}: cannot list the folder: {}", folder, error.message());
   if (candidates.empty()) {

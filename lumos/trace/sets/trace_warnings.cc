@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "lumos/trace/kineto/read_issue.h"
+
 namespace lumos {
 
 namespace {
@@ -65,6 +67,44 @@ std::string cut_short(const EventTable& table) {
       "GPU "
       "work that came behind and look shorter than they were: copy or export it again",
       table.info.file, table.info.decoded_bytes, last_event(table), table.info.events);
+}
+
+/// What a checksum says of a stream, it says of all that was read from it.
+bool is_stream_damaged(const EventTable& table) {
+  return std::any_of(table.info.issues.begin(), table.info.issues.end(),
+                     [](const ReadIssue& issue) { return issue.reason == kBadCompressionReason; });
+}
+
+std::string damaged_stream(const EventTable& table) {
+  return fmt::format(
+      "{}: the compressed file is damaged (its checksum is wrong, or it breaks off) within its first {} bytes of text; "
+      "its {} events are used, but any of their times may be wrong: copy or export it again",
+      table.info.file, table.info.decoded_bytes, table.info.events);
+}
+
+/// Repairs of names and brackets change nothing that is counted unless there are many of them.
+constexpr uint64_t kEventsPerRepair = 100;
+
+/// The commonest of what was lost, else of what was repaired too often to be an accident; nullptr where neither is.
+const ReadIssue* worst_issue(const EventTable& table) {
+  const ReadIssue* worst = nullptr;
+  for (const ReadIssue& issue : table.info.issues) {
+    if (issue.reason == kBadCompressionReason) continue;
+    if (issue.repaired && issue.count * kEventsPerRepair < table.info.events) continue;
+    const bool worse = worst == nullptr || (worst->repaired && !issue.repaired) ||
+                       (worst->repaired == issue.repaired && issue.count > worst->count);
+    if (worse) worst = &issue;
+  }
+  return worst;
+}
+
+std::string faulty_events(const EventTable& table) {
+  const ReadIssue& issue = *worst_issue(table);
+  const double percent =
+      100.0 * static_cast<double>(issue.count) / static_cast<double>(std::max<uint64_t>(1, table.info.events));
+  return fmt::format("{}: {} of {} events ({:.2g} %) were {}: {}, first at byte {}; `lumos inspect` lists all faults",
+                     table.info.file, issue.count, table.info.events, percent, issue.repaired ? "repaired" : "skipped",
+                     issue.reason, issue.first_byte);
 }
 
 std::string no_gpu_work(const EventTable& table) {
@@ -223,6 +263,10 @@ std::vector<std::string> trace_warnings(std::span<const EventTable* const> table
   std::vector<std::string> out;
   add(
       tables, [](const EventTable& table) { return table.info.truncated; }, cut_short, out);
+  add(tables, is_stream_damaged, damaged_stream, out);
+  add(
+      tables, [](const EventTable& table) { return table.size() > 0 && worst_issue(table) != nullptr; }, faulty_events,
+      out);
   add(
       tables, [](const EventTable& table) { return !has_gpu_work(table) && launches(table); }, no_gpu_work, out);
   add(

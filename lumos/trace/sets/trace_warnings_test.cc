@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lumos/trace/kineto/read_issue.h"
+
 namespace lumos {
 namespace {
 
@@ -49,6 +51,33 @@ TEST(TraceWarnings, ACutIsToldWithItsPlaceOnceForAllFiles) {
   ASSERT_EQ(warnings.size(), 1u);
   for (const char* part : {"rank0.json", "after 77 bytes", "'aten::mm'", "2 events", "rank3.json and 2 more"})
     EXPECT_NE(warnings[0].find(part), std::string::npos) << part << ": " << warnings[0];
+}
+
+TEST(TraceWarnings, ADamagedStreamIsTold) {
+  EventTable table = trace_of(0, "ProfilerStep#3");
+  table.info.events = 2;
+  table.info.issues.push_back({kBadCompressionReason, 1, 77, false});
+  const auto warnings = warnings_of({table});
+  ASSERT_EQ(warnings.size(), 1u);
+  for (const char* part : {"rank0.json", "checksum", "any of their times may be wrong"})
+    EXPECT_NE(warnings[0].find(part), std::string::npos) << part << ": " << warnings[0];
+}
+
+TEST(TraceWarnings, LostEventsAreToldAndRepairsWhereTheyAreMany) {
+  EventTable table = trace_of(0, "ProfilerStep#3");
+  table.info.events = 1000;
+  table.info.issues.push_back({"control byte in a string", 9, 5, true});
+  EXPECT_TRUE(warnings_of({table}).empty());
+  table.info.issues.back().count = 10;
+  auto warnings = warnings_of({table});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("10 of 1000 events (1 %) were repaired: control byte"), std::string::npos) << warnings[0];
+  table.info.issues.push_back({"unreadable event", 1, 60, false});
+  warnings = warnings_of({table});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("1 of 1000 events (0.1 %) were skipped: unreadable event, first at byte 60"),
+            std::string::npos)
+      << warnings[0];
 }
 
 TEST(TraceWarnings, AnEventFarFromAllOthersIsTold) {
