@@ -3,9 +3,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 namespace lumos {
@@ -27,6 +31,58 @@ Status write_through(const std::string& path, std::string_view content) {
   return {};
 }
 
+constexpr int kMostLinks = 40;  // as the kernel follows
+
+/// The file that `path` leads to, itself where it is no link; it need not exist.
+std::string link_target(const std::string& path) {
+  namespace fs = std::filesystem;
+  fs::path at = path;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(at, error)); ++i) {
+    const fs::path next = fs::read_symlink(at, error);
+    if (error) break;
+    at = next.is_absolute() ? next : at.parent_path() / next;
+  }
+  return at.string();
+}
+
+/// /dev/stdout and its like: what is behind belongs to whoever opened it.
+bool leads_to_a_descriptor(const std::string& path) {
+  namespace fs = std::filesystem;
+  fs::path at = path;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(at, error)); ++i) {
+    if (at.string().starts_with("/dev/") || at.string().starts_with("/proc/")) return true;
+    const fs::path next = fs::read_symlink(at, error);
+    if (error) return false;
+    at = next.is_absolute() ? next : at.parent_path() / next;
+  }
+  return at.string().starts_with("/dev/") || at.string().starts_with("/proc/");
+}
+
+// The drafts of this process, for a handler that may not allocate: the name of each, or null. What finds no slot stays
+// behind when the process is ended, and is named .part.
+constexpr size_t kDraftSlots = 256;
+std::array<std::atomic<char*>, kDraftSlots> draft_slots;
+
+void remember_draft(const std::string& name) {
+  char* copy = strdup(name.c_str());
+  for (std::atomic<char*>& slot : draft_slots) {
+    char* empty = nullptr;
+    if (slot.compare_exchange_strong(empty, copy)) return;
+  }
+  std::free(copy);
+}
+
+void forget_draft(const std::string& name) {
+  for (std::atomic<char*>& slot : draft_slots) {
+    char* there = slot.load();
+    if (there == nullptr || name != there || !slot.compare_exchange_strong(there, nullptr)) continue;
+    std::free(there);
+    return;
+  }
+}
+
 }  // namespace
 
 Result<std::string> read_file(const std::string& path) {
@@ -44,26 +100,48 @@ Result<std::string> read_file(const std::string& path) {
 Status write_file(const std::string& path, std::string_view content) {
   if (path == "-") return write_through("/dev/stdout", content);
   if (is_special_file(path)) return write_through(path, content);
-  const std::string draft = draft_name(path);
-  if (Status status = write_through(draft, content); !status) {
-    unlink(draft.c_str());
+  Draft draft(path);
+  if (Status status = write_through(draft.name(), content); !status) {
     return fail(ErrorKind::kFailed, "{}: cannot write: {}", path, std::strerror(errno));
   }
-  return rename_draft(draft, path);
+  return draft.put_in_place();
 }
 
 bool is_special_file(const std::string& path) {
   struct stat status {};
-  return lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+  if (lstat(path.c_str(), &status) != 0) return false;
+  if (S_ISLNK(status.st_mode) && leads_to_a_descriptor(path)) return true;
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-std::string draft_name(const std::string& path) { return fmt::format("{}.{}.part", path, getpid()); }
+Draft::Draft(const std::string& path) : target_(link_target(path)) {
+  static std::atomic<uint32_t> count{0};
+  name_ = fmt::format("{}.{}-{}.part", target_, getpid(), count++);
+  remember_draft(name_);
+}
 
-Status rename_draft(const std::string& draft, const std::string& path) {
-  if (std::rename(draft.c_str(), path.c_str()) == 0) return {};
+Status Draft::put_in_place() {
+  if (std::rename(name_.c_str(), target_.c_str()) == 0) {
+    forget_draft(name_);
+    name_.clear();
+    return {};
+  }
   const int reason = errno;
-  unlink(draft.c_str());
-  return fail(ErrorKind::kFailed, "{}: cannot write: {}", path, std::strerror(reason));
+  remove();
+  return fail(ErrorKind::kFailed, "{}: cannot write: {}", target_, std::strerror(reason));
+}
+
+void Draft::remove() {
+  if (name_.empty()) return;
+  unlink(name_.c_str());
+  forget_draft(name_);
+  name_.clear();
+}
+
+void remove_drafts() {
+  for (std::atomic<char*>& slot : draft_slots) {
+    if (char* name = slot.load()) unlink(name);
+  }
 }
 
 }  // namespace lumos

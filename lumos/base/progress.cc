@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "lumos/base/utf8.h"
+
 namespace lumos {
 
 namespace {
@@ -33,8 +35,9 @@ void Progress::show(std::string_view text) {
   if (shown_ && now - last_ < kRefresh) return;
   shown_ = true;
   last_ = now;
-  const int length = static_cast<int>(std::min(text.size(), kColumns));
-  std::fprintf(stderr, "\r\033[K%.*s", length, text.data());
+  const std::string line = terminal_line(text);
+  const int length = static_cast<int>(std::min(line.size(), kColumns));
+  std::fprintf(stderr, "\r\033[K%.*s", length, line.c_str());
   std::fflush(stderr);
 }
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "lumos/base/file.h"
+#include "lumos/base/utf8.h"
 #include "lumos/cli/arguments/command.h"
 #include "lumos/cli/parse.h"
 #include "lumos/report/text_table.h"
@@ -15,25 +17,31 @@ namespace {
 
 using namespace lumos;
 
-// Nothing needs undoing: results are written beside their final name first, and what is left there is named .part. Only
-// async-signal-safe calls here.
-extern "C" void on_interrupt(int) {
+// Nothing but drafts needs undoing: results are written beside their final name first. Only async-signal-safe calls
+// here. The exit code is the one that shells give to a process that a signal ended.
+extern "C" void on_signal(int signal) {
   constexpr char kMessage[] = "\nlumos: interrupted\n";
-  if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(130);
-  _exit(static_cast<int>(ErrorKind::kInterrupted));
+  constexpr int kEndedBySignal = 128;
+  remove_drafts();
+  if (write(STDERR_FILENO, kMessage, sizeof kMessage - 1) < 0) _exit(kEndedBySignal + signal);
+  _exit(kEndedBySignal + signal);
 }
 
 int report(const Error& error) {
   std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", fold_lines("lumos: " + error.message).c_str());
+  std::fprintf(stderr, "%s\n", fold_lines("lumos: " + terminal_text(error.message)).c_str());
   return static_cast<int>(error.kind);
 }
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+// Names come from traces, and traces from anywhere: no text of theirs reaches the terminal as a command.
+void print(std::string_view text) {
+  const std::string shown = terminal_text(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
 
 void note(std::string_view text) {
   std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", fold_lines(fmt::format("lumos: {}", text)).c_str());
+  std::fprintf(stderr, "%s\n", fold_lines("lumos: " + terminal_text(text)).c_str());
 }
 
 Status run_command(const std::vector<std::string>& words) {
@@ -65,7 +73,9 @@ Status run(const std::vector<std::string>& words) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, on_interrupt);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (std::signal(signal, on_signal) == SIG_IGN) std::signal(signal, SIG_IGN);  // nohup
+  }
   const Status status = run(std::vector<std::string>(argv + 1, argv + argc));
   return status ? 0 : report(status.error());
 }

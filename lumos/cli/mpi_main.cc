@@ -8,11 +8,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "lumos/base/file.h"
+#include "lumos/base/scratch_folder.h"
+#include "lumos/base/utf8.h"
 #include "lumos/cli/arguments/command.h"
 #include "lumos/cli/parse.h"
 #include "lumos/search/results_file.h"
@@ -23,6 +24,8 @@ using namespace lumos;
 
 /// Parts per worker: enough that a slow machine or an expensive part does not hold up the others for long.
 constexpr int kPartsPerWorker = 4;
+
+constexpr const char* kScratch = "lumos-mpi";
 
 enum Tag : int { kFirstRequest, kPartDone, kPartFailed, kOrder };
 constexpr int kNoMore = 0;
@@ -62,25 +65,6 @@ std::string take_option(Words& words, const std::string& name) {
   return "";
 }
 
-/// A folder that is gone with the object.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("lumos-mpi-{}", getpid())) {
-    std::error_code ignored;  // writing into a folder that could not be made says why
-    std::filesystem::create_directories(path_, ignored);
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
 /// MPI counts in int: a file goes in pieces, and the one that is not full is the last.
 constexpr size_t kPieceBytes = size_t{256} << 20;
 
@@ -105,14 +89,16 @@ Result<std::string> do_part(const Work& work, const Shard& shard, const ScratchF
   return content;
 }
 
+/// A worker that cannot write says so once it is asked for a part, so that rank 0 hears of it.
 void serve(const Work& work) {
-  const ScratchFolder scratch;
+  const Result<ScratchFolder> scratch = ScratchFolder::make(kScratch);
   send("", kFirstRequest);
   for (;;) {
     int part = kNoMore;
     MPI_Recv(&part, 1, MPI_INT, 0, kOrder, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (part == kNoMore) return;
-    const Result<std::string> found = do_part(work, {part, work.num_parts}, scratch);
+    const Result<std::string> found = scratch ? do_part(work, {part, work.num_parts}, *scratch)
+                                              : Result<std::string>(tl::unexpected(scratch.error()));
     found ? send(*found, kPartDone) : send(found.error().message, kPartFailed);
   }
 }
@@ -181,15 +167,13 @@ Status join_parts(int num_parts, const std::string& results) {
 }
 
 Console talking_console() {
-  return {[](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); },
-          [](std::string_view text) {
-            std::fprintf(stderr, "lumos-mpi: %.*s\n", static_cast<int>(text.size()), text.data());
-          }};
+  return {[](std::string_view text) { std::fputs(terminal_text(text).c_str(), stdout); },
+          [](std::string_view text) { std::fprintf(stderr, "lumos-mpi: %s\n", terminal_text(text).c_str()); }};
 }
 
 /// Joins the parts and searches what is still missing, which is nothing but the simulation of the best.
 Status lead_search(const Work& work, std::string results, int num_ranks) {
-  const ScratchFolder scratch;
+  const ScratchFolder scratch = TRY(ScratchFolder::make(kScratch));
   if (results.empty()) results = scratch.file("results.jsonl");
   TRY_STATUS(deal_parts(num_ranks, work.num_parts, results));
   if (num_ranks > 1) TRY_STATUS(join_parts(work.num_parts, results));
@@ -205,7 +189,7 @@ Status lead_link(const Work& work, const std::string& out, bool as_json, int num
   Console console = talking_console();
   const Words kept = with(out.empty() ? Words{} : Words{"--out", out}, as_json ? Words{"--json"} : Words{});
   if (num_ranks == 1) return run_lumos(with(work.words, kept), console);
-  const ScratchFolder scratch;
+  const ScratchFolder scratch = TRY(ScratchFolder::make(kScratch));
   const std::string part = scratch.file("part.lumos");
   TRY_STATUS(deal_parts(num_ranks, work.num_parts, part));
   Words words = {"link"};
@@ -245,7 +229,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
   const Status status = run(Words(argv + 1, argv + argc), rank, num_ranks);
   // Errors before any part is dealt are the same on all ranks; one says it.
-  if (!status && rank == 0) std::fprintf(stderr, "lumos-mpi: %s\n", status.error().message.c_str());
+  if (!status && rank == 0) std::fprintf(stderr, "lumos-mpi: %s\n", terminal_text(status.error().message).c_str());
   std::fflush(stdout);
   MPI_Finalize();
   return status ? 0 : static_cast<int>(status.error().kind);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lumos/base/utf8.h"
+
 namespace lumos {
 
 namespace {
@@ -19,6 +21,11 @@ std::string padded(const std::string& cell, size_t width, Align align) {
 }
 
 }  // namespace
+
+void TextTable::add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = terminal_line(cell);
+  rows_.push_back(std::move(cells));
+}
 
 std::string TextTable::text(size_t indent) const {
   if (columns_.empty()) return "";

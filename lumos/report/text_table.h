@@ -22,8 +22,8 @@ class TextTable {
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// One cell per column; missing ones stay empty.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// One cell per column; missing ones stay empty. What would break a line or command a terminal is shown instead.
+  void add(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
 
   /// Header and rows, each line indented by `indent` and ended; no line has trailing spaces.

@@ -420,13 +420,21 @@ Step whole_trace(const ExecGraph& graph) {
   return step;
 }
 
+/// The constants are the machine's: without the dependencies between streams, waiting would pass for latency.
+std::vector<Constant> calibrated(const RankPrograms& programs, const EventTable& table, const BuildOptions& options) {
+  if (options.inter_stream) return calibrate(programs);
+  BuildOptions whole = options;
+  whole.inter_stream = true;
+  return calibrate(make_programs(table, whole));
+}
+
 }  // namespace
 
 ExecGraph build_graph(std::shared_ptr<const EventTable> table, const BuildOptions& options) {
   const RankPrograms programs = make_programs(*table, options);
   RankTasks rank;
   rank.rank = table->info.rank;
-  rank.constants = options.constants ? *options.constants : calibrate(programs);
+  rank.constants = options.constants ? *options.constants : calibrated(programs, *table, options);
   const ConstantTable constants(rank.constants);
   Assembly assembly(programs, constants);
   assembly.run();

@@ -10,7 +10,7 @@
 namespace lumos {
 
 struct BuildOptions {
-  bool inter_stream = true;   ///< false leaves out dependencies between streams, as earlier tools do
+  bool inter_stream = true;   ///< false leaves out dependencies between streams, as earlier tools do; constants stay
   bool use_sync_rows = true;  ///< false infers what cuda_sync rows would tell
   const std::vector<Constant>* constants = nullptr;  ///< use these instead of fitting
 };

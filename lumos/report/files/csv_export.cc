@@ -192,8 +192,12 @@ Result<std::vector<std::string>> write_csv_files(const ExecGraph& graph, const T
 }
 
 std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  // A name that begins like a formula would be one in a spreadsheet; the apostrophe keeps it text there.
+  const bool formula = !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
+  const std::string_view before = formula ? "'" : "";
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(before).append(text);
   std::string out = "\"";
+  out += before;
   for (char c : text) {
     if (c == '"') out += '"';
     out += c;

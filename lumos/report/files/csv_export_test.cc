@@ -52,5 +52,13 @@ TEST(CsvExport, QuotesFieldsThatNeedIt) {
   EXPECT_EQ(csv_field("say \"hi\""), "\"say \"\"hi\"\"\"");
 }
 
+TEST(CsvField, IsNoFormulaInASpreadsheet) {
+  EXPECT_EQ(csv_field("=HYPERLINK(0)"), "'=HYPERLINK(0)");
+  EXPECT_EQ(csv_field("+1"), "'+1");
+  EXPECT_EQ(csv_field("-1,2"), "\"'-1,2\"");
+  EXPECT_EQ(csv_field("@sum"), "'@sum");
+  EXPECT_EQ(csv_field("\t=1"), "'\t=1");
+}
+
 }  // namespace
 }  // namespace lumos

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "lumos/base/pattern.h"
+
 namespace lumos {
 
 namespace {
@@ -68,27 +70,19 @@ std::optional<int32_t> rank_of_file_name(const std::string& path) {
 }
 
 Result<std::regex> compile_rank_regex(const std::string& pattern) {
-  try {
-    std::regex compiled(pattern, std::regex::ECMAScript);
-    if (compiled.mark_count() == 0) {
-      return fail(ErrorKind::kUsage,
-                  "--rank-regex {}: it captures nothing; put the rank in parentheses, as in rank(\\d+)", pattern);
-    }
-    return compiled;
-  } catch (const std::regex_error& error) {
-    return fail(ErrorKind::kUsage, "--rank-regex {}: not a regular expression: {}", pattern, error.what());
+  std::regex compiled = TRY(compile_pattern("--rank-regex", pattern));
+  if (compiled.mark_count() == 0) {
+    return fail(ErrorKind::kUsage,
+                "--rank-regex {}: it captures nothing; put the rank in parentheses, as in rank(\\d+)", pattern);
   }
+  return compiled;
 }
 
 std::optional<int32_t> rank_by_regex(const std::regex& pattern, const std::string& path) {
-  try {
-    std::smatch match;
-    if (!std::regex_search(path, match, pattern)) return std::nullopt;
-    return number(
-        std::string_view(path).substr(static_cast<size_t>(match.position(1)), static_cast<size_t>(match.length(1))));
-  } catch (const std::regex_error&) {
-    return std::nullopt;  // The pattern is too complex for this path.
-  }
+  std::smatch match;
+  if (!std::regex_search(path, match, pattern)) return std::nullopt;
+  return number(
+      std::string_view(path).substr(static_cast<size_t>(match.position(1)), static_cast<size_t>(match.length(1))));
 }
 
 }  // namespace lumos

@@ -40,5 +40,11 @@ TEST(RankRegex, ABadOneIsWrongUsage) {
   }
 }
 
+TEST(RankRegex, EndsWhateverThePatternAndThePath) {
+  const auto pattern = compile_rank_regex("((a+)+)+x(\\d+)");
+  ASSERT_TRUE(pattern);
+  EXPECT_EQ(rank_by_regex(*pattern, std::string(5'000, 'a')), std::nullopt);
+}
+
 }  // namespace
 }  // namespace lumos

@@ -1,11 +1,12 @@
 #include "lumos/trace/write/output_file.h"
 
 #include <isa-l/igzip_lib.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "lumos/base/file.h"
@@ -19,7 +20,7 @@ constexpr int kCompressionLevel = 1;         // Level 2 and 3 of ISA-L gain a fe
 
 struct OutputFile::State {
   std::string path;
-  std::string draft;  // what is written until close() renames it; empty where `path` itself is
+  std::optional<Draft> draft;  // what is written until close(); none where `path` itself is
   FILE* file = nullptr;
   int first_error = 0;
   bool compressed = false;
@@ -29,7 +30,6 @@ struct OutputFile::State {
 
   ~State() {
     if (file != nullptr && file != stdout) std::fclose(file);
-    if (!draft.empty()) unlink(draft.c_str());
   }
 
   void put(const void* bytes, size_t size) {
@@ -68,8 +68,8 @@ OutputFile& OutputFile::operator=(OutputFile&&) noexcept = default;
 Result<OutputFile> OutputFile::open(const std::string& path) {
   auto state = std::make_unique<State>();
   state->path = path;
-  if (path != "-" && !is_special_file(path)) state->draft = draft_name(path);
-  const std::string& written = state->draft.empty() ? path : state->draft;
+  if (path != "-" && !is_special_file(path)) state->draft.emplace(path);
+  const std::string& written = state->draft ? state->draft->name() : path;
   state->file = path == "-" ? stdout : std::fopen(written.c_str(), "wb");
   if (state->file == nullptr) return fail(ErrorKind::kFailed, "{}: cannot be written: {}", path, std::strerror(errno));
   if (path.ends_with(".gz")) state->begin_gzip();
@@ -103,8 +103,7 @@ Status OutputFile::close() {
     return fail(ErrorKind::kFailed, "{}: could not be written whole: {}", state_->path,
                 std::strerror(state_->first_error));
   }
-  const std::string draft = std::exchange(state_->draft, {});
-  return draft.empty() ? Status{} : rename_draft(draft, state_->path);
+  return state_->draft ? state_->draft->put_in_place() : Status{};
 }
 
 }  // namespace lumos

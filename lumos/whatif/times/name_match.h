@@ -6,13 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lumos/base/result.h"
+#include "lumos/base/pattern.h"
 #include "lumos/trace/table/event_table.h"
 
 namespace lumos {
-
-/// The expression, or the reason why it is none; `what` names the option in the error, which is of kind kUsage.
-Result<std::regex> compile_pattern(std::string_view what, const std::string& pattern);
 
 /// Whether whole names match an expression; every name is asked once. Pool and expression must outlive it.
 class NameMatcher {

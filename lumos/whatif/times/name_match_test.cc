@@ -53,5 +53,15 @@ TEST(NameMatch, SaysWhyAnExpressionIsNone) {
   }
 }
 
+TEST(NameMatch, RefusesAnExpressionOfAnyOtherSize) {
+  for (const std::string& pattern : {std::string(100'000, '('), std::string(100'000, 'a'), repeated("a|", 50'000)}) {
+    const auto expression = compile_pattern("--scale kernel", pattern);
+    ASSERT_FALSE(expression);
+    EXPECT_NE(expression.error().message.find("100000 bytes"), std::string::npos) << expression.error().message;
+  }
+  EXPECT_TRUE(compile_pattern("--scale kernel", std::string(4096, 'a')));
+  EXPECT_TRUE(compile_pattern("--scale kernel", repeated("(", 2000) + repeated(")", 2000)));
+}
+
 }  // namespace
 }  // namespace lumos
