@@ -114,7 +114,7 @@ struct ByteSource::State {
     if (taken > 0) std::memcpy(out, next, taken);
     next += taken;
     available -= taken;
-    ended = input_ended;
+    ended = input_ended && available == 0;
     return taken;
   }
 
