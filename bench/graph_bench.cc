@@ -11,9 +11,9 @@
 #include <memory>
 #include <string>
 
-#include "lumos/graph/build.h"
+#include "lumos/graph/rank/build.h"
 #include "lumos/sim/simulate.h"
-#include "lumos/trace/reader.h"
+#include "lumos/trace/kineto/reader.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "lumos/base/parallel.h"
-#include "lumos/graph/job.h"
+#include "lumos/graph/job/job.h"
 #include "lumos/sim/simulate.h"
 
 namespace {

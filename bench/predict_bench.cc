@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "lumos/base/parallel.h"
-#include "lumos/graph/build.h"
-#include "lumos/model/job_file.h"
+#include "lumos/graph/rank/build.h"
+#include "lumos/model/job/job_file.h"
+#include "lumos/program/change/retime.h"
 #include "lumos/program/predict.h"
-#include "lumos/program/retime.h"
 #include "lumos/sim/simulate.h"
-#include "lumos/trace/reader.h"
+#include "lumos/trace/kineto/reader.h"
 
 namespace {
 

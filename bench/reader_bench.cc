@@ -12,7 +12,7 @@
 #include <filesystem>
 
 #include "bench/synthetic_trace.h"
-#include "lumos/trace/reader.h"
+#include "lumos/trace/kineto/reader.h"
 
 namespace {
 

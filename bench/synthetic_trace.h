@@ -9,7 +9,7 @@
 #include <iterator>
 #include <string>
 
-#include "lumos/trace/output_file.h"
+#include "lumos/trace/write/output_file.h"
 
 namespace lumos {
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "lumos/cli/command.h"
+#include "lumos/cli/arguments/command.h"
 #include "python/failure.h"
 
 namespace lumos {

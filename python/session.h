@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "lumos/cli/change_arguments.h"
-#include "lumos/cli/predict_job.h"
-#include "lumos/cli/read_arguments.h"
-#include "lumos/report/replay_result.h"
+#include "lumos/cli/arguments/change_arguments.h"
+#include "lumos/cli/arguments/read_arguments.h"
+#include "lumos/cli/commands/predict_job.h"
+#include "lumos/report/results/replay_result.h"
 #include "python/tables.h"
 
 namespace lumos {

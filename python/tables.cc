@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "lumos/base/result.h"
-#include "lumos/graph/collective.h"
-#include "lumos/report/kind_names.h"
-#include "lumos/report/overlay.h"
-#include "lumos/report/row_times.h"
-#include "lumos/report/steps.h"
-#include "lumos/trace/collective_names.h"
+#include "lumos/graph/host/collective.h"
+#include "lumos/report/figures/kind_names.h"
+#include "lumos/report/figures/row_times.h"
+#include "lumos/report/figures/steps.h"
+#include "lumos/report/files/overlay.h"
+#include "lumos/trace/table/collective_names.h"
 
 namespace lumos {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "lumos/graph/job.h"
+#include "lumos/graph/job/job.h"
 #include "lumos/sim/timeline.h"
 #include "python/column_table.h"
 

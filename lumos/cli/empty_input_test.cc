@@ -7,8 +7,8 @@
 
 #include "lumos/base/test_folder.h"
 #include "lumos/cli/test_command.h"
-#include "lumos/trace/chrome_writer.h"
-#include "lumos/trace/demo.h"
+#include "lumos/trace/write/chrome_writer.h"
+#include "lumos/trace/write/demo.h"
 
 namespace lumos {
 namespace {

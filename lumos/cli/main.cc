@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lumos/cli/command.h"
+#include "lumos/cli/arguments/command.h"
 #include "lumos/cli/parse.h"
 #include "lumos/report/text_table.h"
 

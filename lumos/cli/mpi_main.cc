@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "lumos/base/file.h"
-#include "lumos/cli/command.h"
+#include "lumos/cli/arguments/command.h"
 #include "lumos/cli/parse.h"
 #include "lumos/search/results_file.h"
 

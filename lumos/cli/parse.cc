@@ -5,9 +5,9 @@
 #include <filesystem>
 
 #include "lumos/base/suggest.h"
-#include "lumos/cli/help.h"
-#include "lumos/cli/input_files.h"
-#include "lumos/cli/output_folder.h"
+#include "lumos/cli/arguments/input_files.h"
+#include "lumos/cli/arguments/output_folder.h"
+#include "lumos/cli/commands/help.h"
 
 namespace lumos {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lumos/cli/command.h"
+#include "lumos/cli/arguments/command.h"
 
 namespace lumos {
 

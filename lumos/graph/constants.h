@@ -1,7 +1,7 @@
 // The few numbers that a rank's graph needs besides durations, fitted on the trace: how long from a launch call to an
 // idle stream's kernel, from one kernel to the next, from a stream's event to its waiter, from the GPU's end to a
-// synchronise call's return, from a call to a thread that communicates. Made by graph/build from samples; printed by
-// inspect and replay.
+// synchronise call's return, from a call to a thread that communicates. Made by graph/rank/build from samples; printed
+// by inspect and replay.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
-// The execution graph: tasks on processors and what each must wait for. Made by graph/build (one rank), graph/link
-// (many ranks) and program/lower (predictions); read by sim/, whatif/ and report/. Immutable once made; edits copy.
+// The execution graph: tasks on processors and what each must wait for. Made by graph/rank/build (one rank),
+// graph/job/link (many ranks) and program/lower/lower (predictions); read by sim/, whatif/ and report/. Immutable once
+// made; edits copy.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "lumos/trace/event_table.h"
+#include "lumos/trace/table/event_table.h"
 
 namespace lumos {
 

@@ -1,5 +1,5 @@
 // Puts the graphs of several ranks side by side in one, without dependencies between them: what a replay of ranks that
-// nothing links simulates. Made from graph/build; graph/link adds what ranks wait for.
+// nothing links simulates. Made from graph/rank/build; graph/job/link adds what ranks wait for.
 #pragma once
 
 #include <vector>

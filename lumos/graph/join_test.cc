@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lumos/graph/build.h"
-#include "lumos/trace/test_demo_table.h"
+#include "lumos/graph/rank/build.h"
+#include "lumos/trace/write/test_demo_table.h"
 
 namespace lumos {
 namespace {

@@ -1,8 +1,8 @@
-// What graph/build gathers before it fits constants, from tables written by hand. Tests only.
+// What graph/rank/build gathers before it fits constants, from tables written by hand. Tests only.
 #pragma once
 
-#include "lumos/graph/first_wave.h"
-#include "lumos/graph/rank_programs.h"
+#include "lumos/graph/rank/first_wave.h"
+#include "lumos/graph/rank/rank_programs.h"
 #include "lumos/graph/test_table.h"
 
 namespace lumos {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "lumos/graph/exec_graph.h"
-#include "lumos/graph/gpu_program.h"
-#include "lumos/graph/host_program.h"
-#include "lumos/trace/event_table.h"
+#include "lumos/graph/host/gpu_program.h"
+#include "lumos/graph/host/host_program.h"
+#include "lumos/trace/table/event_table.h"
 
 namespace lumos {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lumos/model/optimizer.h"
-#include "lumos/model/parameters.h"
+#include "lumos/plan/optimizer.h"
+#include "lumos/plan/parameters.h"
 #include "lumos/sim/overlap.h"
 
 namespace lumos {

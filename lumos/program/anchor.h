@@ -2,9 +2,9 @@
 // by part. Made from a Recovery; gives searches thousands of cheap estimates that start from what was measured.
 #pragma once
 
-#include "lumos/model/cluster.h"
-#include "lumos/model/estimate.h"
-#include "lumos/program/plan.h"
+#include "lumos/model/cluster/cluster.h"
+#include "lumos/plan/estimate.h"
+#include "lumos/program/lower/plan.h"
 
 namespace lumos {
 

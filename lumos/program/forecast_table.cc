@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "lumos/base/result.h"
-#include "lumos/trace/nesting.h"
+#include "lumos/trace/table/nesting.h"
 
 namespace lumos {
 namespace {

@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "lumos/graph/build.h"
-#include "lumos/model/test_jobs.h"
+#include "lumos/graph/rank/build.h"
+#include "lumos/model/job/test_jobs.h"
 #include "lumos/program/predict.h"
-#include "lumos/program/synthetic_job.h"
+#include "lumos/program/synth/synthetic_job.h"
 #include "lumos/program/test_program.h"
 
 namespace lumos {

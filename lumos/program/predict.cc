@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "lumos/base/parallel.h"
+#include "lumos/program/change/job_effects.h"
+#include "lumos/program/change/retime.h"
+#include "lumos/program/change/switches.h"
 #include "lumos/program/forecast_table.h"
-#include "lumos/program/job_effects.h"
-#include "lumos/program/retime.h"
-#include "lumos/program/switches.h"
 #include "lumos/sim/simulate.h"
 
 namespace lumos {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "lumos/base/result.h"
-#include "lumos/model/job.h"
-#include "lumos/program/network.h"
-#include "lumos/program/plan.h"
+#include "lumos/model/job/job.h"
+#include "lumos/program/lower/plan.h"
+#include "lumos/program/measure/network.h"
 #include "lumos/program/step_figures.h"
 #include "lumos/sim/timeline.h"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lumos/graph/build.h"
-#include "lumos/model/parameters.h"
+#include "lumos/graph/rank/build.h"
+#include "lumos/plan/parameters.h"
 #include "lumos/program/test_program.h"
 
 namespace lumos {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "lumos/trace/event_table.h"
+#include "lumos/trace/table/event_table.h"
 
 namespace lumos {
 

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "lumos/graph/build.h"
-#include "lumos/model/test_jobs.h"
-#include "lumos/program/plan.h"
-#include "lumos/program/synthetic_job.h"
+#include "lumos/graph/rank/build.h"
+#include "lumos/model/job/test_jobs.h"
+#include "lumos/program/lower/plan.h"
+#include "lumos/program/synth/synthetic_job.h"
 #include "lumos/program/test_program.h"
 
 namespace lumos {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "lumos/graph/build.h"
-#include "lumos/model/job_file.h"
+#include "lumos/graph/rank/build.h"
+#include "lumos/model/job/job_file.h"
 #include "lumos/program/predict.h"
-#include "lumos/trace/reader.h"
+#include "lumos/trace/kineto/reader.h"
 
 namespace lumos {
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "lumos/base/test_data.h"
-#include "lumos/graph/build.h"
-#include "lumos/model/cluster.h"
-#include "lumos/model/test_jobs.h"
+#include "lumos/graph/rank/build.h"
+#include "lumos/model/cluster/cluster.h"
+#include "lumos/model/job/test_jobs.h"
 #include "lumos/program/predict.h"
-#include "lumos/program/synthetic_job.h"
+#include "lumos/program/synth/synthetic_job.h"
 
 namespace lumos {
 

@@ -5,11 +5,11 @@
 #include <filesystem>
 
 #include "lumos/base/test_data.h"
-#include "lumos/graph/job.h"
-#include "lumos/report/job_step.h"
-#include "lumos/report/predict_result.h"
+#include "lumos/graph/job/job.h"
+#include "lumos/report/figures/job_step.h"
+#include "lumos/report/results/predict_result.h"
 #include "lumos/sim/simulate.h"
-#include "lumos/whatif/change.h"
+#include "lumos/whatif/edit/change.h"
 
 namespace lumos {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "lumos/base/test_data.h"
 #include "lumos/base/test_folder.h"
-#include "lumos/graph/job.h"
-#include "lumos/report/replay_result.h"
-#include "lumos/report/trace_files.h"
+#include "lumos/graph/job/job.h"
+#include "lumos/report/files/trace_files.h"
+#include "lumos/report/results/replay_result.h"
 #include "lumos/sim/simulate.h"
-#include "lumos/trace/reader.h"
+#include "lumos/trace/kineto/reader.h"
 
 namespace lumos {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "lumos/base/parallel.h"
-#include "lumos/model/estimate.h"
-#include "lumos/model/memory.h"
+#include "lumos/plan/estimate.h"
+#include "lumos/plan/memory.h"
 
 namespace lumos {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lumos/model/job.h"
+#include "lumos/model/job/job.h"
 #include "lumos/program/anchor.h"
 
 namespace lumos {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "lumos/model/cluster.h"
-#include "lumos/model/estimate.h"
-#include "lumos/model/job.h"
+#include "lumos/model/cluster/cluster.h"
+#include "lumos/model/job/job.h"
+#include "lumos/plan/estimate.h"
 
 namespace lumos {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "lumos/model/flops.h"
+#include "lumos/plan/flops.h"
 #include "lumos/search/front.h"
 
 namespace lumos {

@@ -9,7 +9,7 @@
 #include "lumos/base/file.h"
 #include "lumos/base/json_value.h"
 #include "lumos/base/json_writer.h"
-#include "lumos/model/job_fields.h"
+#include "lumos/model/job/job_fields.h"
 
 namespace lumos {
 namespace {

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "lumos/base/parallel.h"
-#include "lumos/model/estimate.h"
+#include "lumos/plan/estimate.h"
 #include "lumos/search/front.h"
 
 namespace lumos {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "lumos/model/estimate.h"
+#include "lumos/plan/estimate.h"
 #include "lumos/search/test_space.h"
 
 namespace lumos {

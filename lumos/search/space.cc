@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "lumos/base/suggest.h"
-#include "lumos/model/job_fields.h"
-#include "lumos/model/job_file.h"
+#include "lumos/model/job/job_fields.h"
+#include "lumos/model/job/job_file.h"
 #include "lumos/search/configuration.h"
 
 namespace lumos {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lumos/base/value.h"
-#include "lumos/model/cluster.h"
-#include "lumos/model/job.h"
+#include "lumos/model/cluster/cluster.h"
+#include "lumos/model/job/job.h"
 
 namespace lumos {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lumos/base/test_data.h"
-#include "lumos/model/cluster.h"
+#include "lumos/model/cluster/cluster.h"
 #include "lumos/search/space.h"
 
 namespace lumos {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lumos/graph/job.h"
+#include "lumos/graph/job/job.h"
 #include "lumos/graph/test_gloo.h"
 #include "lumos/sim/simulate.h"
 

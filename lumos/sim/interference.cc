@@ -6,7 +6,7 @@
 
 #include "lumos/sim/overlap.h"
 #include "lumos/sim/simulate.h"
-#include "lumos/trace/kernel_family.h"
+#include "lumos/trace/table/kernel_family.h"
 
 namespace lumos {
 

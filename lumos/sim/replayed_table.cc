@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "lumos/base/result.h"
-#include "lumos/trace/nesting.h"
-#include "lumos/trace/table_rows.h"
+#include "lumos/trace/table/nesting.h"
+#include "lumos/trace/table/table_rows.h"
 
 namespace lumos {
 

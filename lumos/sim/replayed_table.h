@@ -6,7 +6,7 @@
 
 #include "lumos/graph/exec_graph.h"
 #include "lumos/sim/timeline.h"
-#include "lumos/trace/event_table.h"
+#include "lumos/trace/table/event_table.h"
 
 namespace lumos {
 

@@ -7,12 +7,12 @@
 
 #include "lumos/base/json_value.h"
 #include "lumos/base/test_data.h"
-#include "lumos/graph/host_waits.h"
-#include "lumos/graph/rank_programs.h"
+#include "lumos/graph/host/host_waits.h"
+#include "lumos/graph/rank/rank_programs.h"
 #include "lumos/graph/test_program.h"
 #include "lumos/sim/test_replay.h"
-#include "lumos/trace/table_rows.h"
-#include "lumos/trace/test_files.h"
+#include "lumos/trace/kineto/test_files.h"
+#include "lumos/trace/table/table_rows.h"
 
 namespace lumos {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lumos/base/result.h"
-#include "lumos/graph/build.h"
+#include "lumos/graph/rank/build.h"
 #include "lumos/sim/simulate.h"
-#include "lumos/trace/reader.h"
+#include "lumos/trace/kineto/reader.h"
 
 namespace lumos {
 

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "lumos/sim/simulate.h"
-#include "lumos/whatif/change.h"
-#include "lumos/whatif/gains.h"
-#include "lumos/whatif/jitter.h"
+#include "lumos/whatif/edit/change.h"
+#include "lumos/whatif/gains/gains.h"
+#include "lumos/whatif/gains/jitter.h"
 #include "lumos/whatif/test_traces.h"
 
 namespace lumos {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "lumos/base/test_data.h"
-#include "lumos/graph/job.h"
+#include "lumos/graph/job/job.h"
 #include "lumos/sim/overlap.h"
 
 namespace lumos {

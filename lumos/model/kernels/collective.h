@@ -1,0 +1,46 @@
+// How long a collective's transfer takes once its last rank has arrived: latency plus bytes over the bandwidth of the
+// tier that limits it, for NCCL's ring and tree, inside a node and across nodes. Pure functions over plain structs;
+// used by estimates, by lowering for shapes no trace has shown, and by calibration.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lumos/graph/host/collective.h"
+#include "lumos/model/cluster/cluster.h"
+
+namespace lumos {
+
+/// The ranks of a group as the network sees them: `size` members, `per_node` of them in each node they touch.
+struct GroupShape {
+  int64_t size = 1;
+  int64_t per_node = 1;
+
+  int64_t nodes() const { return (size + per_node - 1) / per_node; }
+  bool operator==(const GroupShape&) const = default;
+};
+
+/// The shape of a group whose members are `stride` ranks apart on nodes of `gpus_per_node` ranks.
+/// The first begins a node, as those of a job's axes do.
+GroupShape group_shape(int64_t size, int64_t stride, int64_t gpus_per_node);
+
+/// The shape of a group of these ranks, which fill nodes in order; members that nodes share unevenly count as their
+/// mean, rounded up. Of more than one node exactly when they are not all on one.
+GroupShape group_shape(const std::vector<int32_t>& ranks, int64_t gpus_per_node);
+
+/// `bytes` is what NCCL's own tests call the size: the buffer of an all-reduce, broadcast or message, the whole
+/// gathered or scattered tensor, everything one rank gives to an all-to-all.
+struct Collective {
+  CollectiveKind kind = CollectiveKind::kAllReduce;
+  double bytes = 0;
+  GroupShape group;
+};
+
+/// Microseconds of the transfer; 0 for a group of one. Grows with bytes. It assumes that every GPU
+/// of the node communicates like this one, as in training: groups that are strided over a node share its network cards.
+double collective_us(const Collective& collective, const Cluster& cluster);
+
+/// bytes / time x NCCL's bus factor, in 1e9 bytes per second; 0 when the time is 0.
+double bus_gb_per_s(const Collective& collective, double time_us);
+
+}  // namespace lumos

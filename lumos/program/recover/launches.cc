@@ -1,0 +1,214 @@
+#include "lumos/program/recover/launches.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "lumos/program/recover/launch_collective.h"
+#include "lumos/trace/table/collective_names.h"
+
+namespace lumos {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+/// What the name of an enclosing row says about the code inside it.
+struct Hints {
+  bool backward = false;
+  bool checkpoint = false;
+  bool engine = false;
+  bool optimizer = false;
+  bool zero = false;
+  bool all_to_all = false;
+  CollectiveHint collective;
+};
+
+Hints hints_of(std::string_view name) {
+  Hints hints;
+  hints.engine = contains(name, "autograd::engine::evaluate_function");
+  hints.backward = hints.engine || contains(name, "Backward");
+  hints.checkpoint = contains(name, "CheckpointFunctionBackward") || contains(name, "CheckpointBackward");
+  hints.optimizer = contains(name, "Optimizer.step") || contains(name, "multi_tensor") ||
+                    contains(name, "_fused_adam") || contains(name, "FusedAdam") || contains(name, "_foreach_");
+  hints.all_to_all = contains(name, "all_to_all") || contains(name, "alltoall") || contains(name, "All2All");
+  hints.zero = contains(name, "zero_grad") || name == "aten::zero_";
+  hints.collective = hint_of_name(name);
+  return hints;
+}
+
+bool is_optimizer_kernel(std::string_view name) {
+  return contains(name, "multi_tensor_apply") || contains(name, "Adam") || contains(name, "adam_");
+}
+
+/// Rows of one thread, outer before inner.
+std::vector<uint32_t> nested_order(const EventTable& table, std::vector<uint32_t> order) {
+  auto depth_kind = [&](uint32_t row) { return table.kind[row] == EventKind::kRuntime ? 1 : 0; };
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    if (table.ts_ns[a] != table.ts_ns[b]) return table.ts_ns[a] < table.ts_ns[b];
+    if (table.dur_ns[a] != table.dur_ns[b]) return table.dur_ns[a] > table.dur_ns[b];
+    return depth_kind(a) < depth_kind(b);
+  });
+  return order;
+}
+
+/// The open rows of a thread, as context of the launches inside them.
+class ContextStack {
+ public:
+  ContextStack(const EventTable& table, const std::vector<Hints>& hints) : table_(table), hints_(hints) {}
+
+  void enter(uint32_t row) {
+    while (!open_.empty() && table_.end_ns(open_.back()) <= table_.ts_ns[row]) open_.pop_back();
+    open_.push_back(row);
+    if (const CollectiveHint hint = collective_hint(row); hint.kind != CollectiveKind::kUnknown) asked_ = hint;
+  }
+
+  /// What was asked for has been launched.
+  void communicated() { asked_ = {}; }
+
+  void describe(Launch& launch, CollectiveContext& collective) const {
+    collective.asked = asked_;
+    size_t checkpoint_at = SIZE_MAX;
+    bool engine_after = false;
+    for (size_t i = 0; i < open_.size(); ++i) {
+      const uint32_t row = open_[i];
+      const Hints& hints = hints_[static_cast<uint32_t>(table_.name[row])];
+      launch.in_backward |= hints.backward;
+      launch.in_optimizer |= hints.optimizer;
+      launch.is_zeroing |= hints.zero;
+      collective.in_all_to_all |= hints.all_to_all;
+      if (const CollectiveHint hint = collective_hint(row); hint.tells()) collective.around = hint;
+      // The engine calls the checkpoint's backward too: only what it calls inside counts.
+      if (hints.checkpoint && !hints.engine) checkpoint_at = i;
+      engine_after |= hints.engine && checkpoint_at != SIZE_MAX;
+      if (table_.kind[row] != EventKind::kCpuOp) continue;
+      if (launch.outer_op == kNoIndex) launch.outer_op = row;
+      launch.inner_op = row;
+      const OpDetail* op = table_.op_detail(row);
+      if (op && op->sequence >= 0) launch.sequence_op = row;
+    }
+    if (checkpoint_at == SIZE_MAX) return;
+    launch.checkpoint_op = open_[checkpoint_at];
+    launch.in_recompute = !engine_after;
+  }
+
+ private:
+  /// By the row's name; record_param_comms carries the collective's in its arguments.
+  CollectiveHint collective_hint(uint32_t row) const {
+    const OpDetail* op = table_.kind[row] == EventKind::kCpuOp ? table_.op_detail(row) : nullptr;
+    if (op != nullptr && op->collective != kNoIndex)
+      return hint_of_metadata(table_.text(table_.collectives[op->collective].collective));
+    return hints_[static_cast<uint32_t>(table_.name[row])].collective;
+  }
+
+  const EventTable& table_;
+  const std::vector<Hints>& hints_;
+  std::vector<uint32_t> open_;
+  CollectiveHint asked_;
+};
+
+/// GPU rows by correlation, in file order; rows without one stand alone.
+struct GpuRows {
+  std::unordered_map<int64_t, std::vector<uint32_t>> by_correlation;
+  std::vector<uint32_t> alone;
+};
+
+GpuRows group_gpu_rows(const EventTable& table) {
+  GpuRows rows;
+  for (uint32_t row = 0; row < table.size(); ++row) {
+    if (!is_gpu_work(table.kind[row])) continue;
+    if (table.correlation[row] > 0)
+      rows.by_correlation[table.correlation[row]].push_back(row);
+    else
+      rows.alone.push_back(row);
+  }
+  return rows;
+}
+
+void describe_work(const EventTable& table, CollectiveContext context, Launch& launch) {
+  const std::string_view name = table.name_of(launch.gpu_row);
+  launch.is_communication = is_communication(table, launch.gpu_row);
+  launch.in_optimizer |= table.kind[launch.gpu_row] == EventKind::kKernel && is_optimizer_kernel(name);
+  launch.is_zeroing = (launch.is_zeroing || table.kind[launch.gpu_row] == EventKind::kMemset) && !launch.in_backward &&
+                      !launch.is_communication;
+  if (!launch.is_communication) return;
+  context.kernel_name = name;
+  if (const CollectiveDetail* detail = table.collective_detail(launch.gpu_row)) {
+    context.has_metadata = !table.text(detail->collective).empty();
+    context.metadata = hint_of_metadata(table.text(detail->collective));
+  }
+  const CollectiveHint collective = collective_of(context);
+  launch.collective = collective.kind;
+  launch.sends = collective.sends;
+  launch.receives = collective.receives;
+}
+
+}  // namespace
+
+LaunchList list_launches(const EventTable& table) {
+  LaunchList list;
+  list.launch_of_row.assign(table.size(), kNoIndex);
+  std::vector<Hints> hints(table.names->size());
+  for (uint32_t id = 0; id < hints.size(); ++id) hints[id] = hints_of(table.text(NameId{id}));
+
+  GpuRows gpu = group_gpu_rows(table);
+  std::vector<std::vector<uint32_t>> by_lane(table.lanes.size());
+  for (uint32_t row = 0; row < table.size(); ++row) {
+    const EventKind kind = table.kind[row];
+    if (kind == EventKind::kCpuOp || kind == EventKind::kAnnotation || kind == EventKind::kRuntime)
+      by_lane[table.lane[row]].push_back(row);
+  }
+  std::vector<std::pair<uint32_t, Launch>> found;  // with the row that owns it
+  for (uint32_t lane = 0; lane < by_lane.size(); ++lane) {
+    ContextStack stack(table, hints);
+    for (uint32_t row : nested_order(table, by_lane[lane])) {
+      stack.enter(row);
+      const OpDetail* op = table.op_detail(row);
+      if (table.kind[row] == EventKind::kCpuOp && op && op->sequence >= 0)
+        list.numbered.push_back({op->sequence, row, lane, hints[static_cast<uint32_t>(table.name[row])].backward});
+      if (table.kind[row] != EventKind::kRuntime) continue;
+      auto owned = gpu.by_correlation.find(table.correlation[row]);
+      if (owned == gpu.by_correlation.end()) continue;
+      Launch launch;
+      launch.ts_ns = table.ts_ns[row];
+      launch.call = row;
+      launch.gpu_row = owned->second.front();
+      launch.lane = lane;
+      CollectiveContext context;
+      stack.describe(launch, context);
+      describe_work(table, context, launch);
+      if (launch.is_communication) stack.communicated();
+      found.emplace_back(row, launch);
+    }
+  }
+  std::unordered_map<int64_t, bool> claimed;
+  for (auto& [row, launch] : found) claimed[table.correlation[row]] = true;
+  auto orphan = [&](uint32_t row) {
+    Launch launch;
+    launch.ts_ns = table.ts_ns[row];
+    launch.gpu_row = row;
+    describe_work(table, {}, launch);
+    found.emplace_back(row, launch);
+  };
+  for (uint32_t row : gpu.alone) orphan(row);
+  for (uint32_t row = 0; row < table.size(); ++row)
+    if (is_gpu_work(table.kind[row]) && table.correlation[row] > 0 && !claimed.count(table.correlation[row]))
+      orphan(row);
+
+  std::stable_sort(found.begin(), found.end(), [](auto& a, auto& b) {
+    return std::pair(a.second.ts_ns, a.second.gpu_row) < std::pair(b.second.ts_ns, b.second.gpu_row);
+  });
+  std::stable_sort(list.numbered.begin(), list.numbered.end(),
+                   [&](auto& a, auto& b) { return table.ts_ns[a.row] < table.ts_ns[b.row]; });
+  for (auto& [row, launch] : found) {
+    const auto index = static_cast<uint32_t>(list.launches.size());
+    if (launch.call != kNoIndex) {
+      list.launch_of_row[launch.call] = index;
+      for (uint32_t gpu_row : gpu.by_correlation[table.correlation[row]]) list.launch_of_row[gpu_row] = index;
+    } else {
+      list.launch_of_row[launch.gpu_row] = index;
+    }
+    list.launches.push_back(launch);
+  }
+  return list;
+}
+
+}  // namespace lumos
