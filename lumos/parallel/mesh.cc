@@ -87,8 +87,7 @@ DimensionSet Mesh::spanned(const std::vector<int32_t>& ranks) const {
 
 DimensionSet Mesh::all() const {
   DimensionSet found;
-  for (Dimension dimension : order_)
-    if (size(dimension) > 1) found = found.with(dimension);
+  for (Dimension dimension : order_) found = found.with(dimension);
   return found;
 }
 

@@ -55,7 +55,7 @@ class Mesh {
   /// The dimensions along which `ranks` differ.
   DimensionSet spanned(const std::vector<int32_t>& ranks) const;
 
-  /// All dimensions of more than one rank.
+  /// All its dimensions.
   DimensionSet all() const;
 
  private:

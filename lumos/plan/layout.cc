@@ -53,6 +53,8 @@ Layout layout_of(const Job& job, int64_t gpus_per_node) {
 
 Mesh mesh_of(const Job& job) { return layout_of(job, job.gpus_per_node).dense; }
 
+Position position_of(const Job& job, int64_t rank) { return mesh_of(job).position(rank); }
+
 GroupShape stage_border(const Mesh& mesh, int64_t virtual_stage) {
   const int64_t stages = mesh.size(Dimension::kPipeline);
   return mesh.pair(Dimension::kPipeline, virtual_stage % stages, (virtual_stage + 1) % stages);

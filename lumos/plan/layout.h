@@ -16,6 +16,8 @@ Layout layout_of(const Job& job, int64_t gpus_per_node);
 /// The dense mesh on the job's own nodes.
 Mesh mesh_of(const Job& job);
 
+Position position_of(const Job& job, int64_t rank);
+
 /// Stage `virtual_stage` of one pipeline and the next: after the last one comes the first again.
 GroupShape stage_border(const Mesh& mesh, int64_t virtual_stage);
 

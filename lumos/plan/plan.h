@@ -16,7 +16,7 @@ namespace lumos {
 enum class Repeats : uint8_t { kNothing, kAttentionCore, kLayer };
 
 /// When parameters or their gradients move between ranks.
-enum class Moment : uint8_t {
+enum class ExchangeMoment : uint8_t {
   kBesideBackward,  ///< of the last micro-batch, bucket by bucket as gradients are complete
   kAfterBackward,
   kAfterUpdate,
@@ -29,7 +29,7 @@ struct ParameterExchange {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   DimensionSet along;
   NumberType type = NumberType::kGradient;
-  Moment when = Moment::kAfterBackward;
+  ExchangeMoment when = ExchangeMoment::kAfterBackward;
 };
 
 /// Over how many GPUs it is spread what belongs to the parameters of a stage.

@@ -7,7 +7,7 @@ namespace {
 
 void step(const Job& job, Plan& plan) {
   plan.reduction = {"gradient_reduction", CollectiveKind::kAllReduce, Dimension::kData, NumberType::kGradient,
-                    job.overlap_grad_reduce ? Moment::kBesideBackward : Moment::kAfterBackward};
+                    job.overlap_grad_reduce ? ExchangeMoment::kBesideBackward : ExchangeMoment::kAfterBackward};
   // All replicas have the same gradients: a norm is agreed on by the parts of the model.
   plan.agreement = {Dimension::kTensor, Dimension::kPipeline};
 }

@@ -9,7 +9,7 @@ void step(const Job& job, Plan& plan) {
   if (!job.use_distributed_optimizer) return;
   plan.reduction.kind = CollectiveKind::kReduceScatter;
   plan.gathers.push_back({"parameter_gather", CollectiveKind::kAllGather, plan.reduction.along, NumberType::kModel,
-                          job.overlap_param_gather ? Moment::kBesideForward : Moment::kAfterUpdate});
+                          job.overlap_param_gather ? ExchangeMoment::kBesideForward : ExchangeMoment::kAfterUpdate});
   plan.agreement = plan.layout.dense.all();
 }
 

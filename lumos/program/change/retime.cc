@@ -68,7 +68,7 @@ double memory_size(const Job& job, KernelRole role) {
     case KernelRole::kEmbedding:
       return static_cast<double>(word_embedding_parameters(job) * element_bytes(job));
     case KernelRole::kOptimizer:
-      return optimizer_bytes_per_parameter(job) /
+      return optimizer_bytes_per_parameter(job, plan_of(job, job.gpus_per_node)) /
              static_cast<double>(job.use_distributed_optimizer ? job.data_parallel_size : 1);  // times parameters
     default:
       return 1;
@@ -203,7 +203,7 @@ class Retimer {
   /// How much larger a stage of rank r's place is for other sizes than its number of layers: what comes once per layer,
   /// or so often as there are buckets, is repeated by the plan.
   double stage_size_ratio(size_t r) const {
-    const int64_t last = target_.pipeline_model_parallel_size - 1, stage = recovery_.places[r].stage;
+    const int64_t last = target_.pipeline_model_parallel_size - 1, stage = recovery_.places[r][Dimension::kPipeline];
     const bool ends = stage > 0 && stage + 1 == base_.pipeline_model_parallel_size;
     const int64_t there = ends ? last : std::min(stage, last);
     return static_cast<double>(stage_parameters(target_, there).total()) /
@@ -253,7 +253,7 @@ class Retimer {
   };
 
   MovingAndWaiting changed_transfer(size_t r, const Transfer& transfer, const BesideTransfer& beside) const {
-    const int64_t stage = recovery_.places[r].stage;
+    const int64_t stage = recovery_.places[r][Dimension::kPipeline];
     const GroupSpan before = span_of(base_, transfer.scope, stage, stage);
     const GroupSpan after = span_of(target_, transfer.scope, stage, stage);
     const double old_bytes =

@@ -35,7 +35,7 @@ class RankSwitcher {
         transfers_(out.transfers[r]),
         added_(out.program, out.program.ranks[r], out.transfers[r]),
         context_{
-            recovery, target, switches, before_, recovery.transfers[r], recovery.roles[r], recovery.places[r].stage,
+            recovery, target, switches, before_, recovery.transfers[r], recovery.roles[r], recovery.places[r][Dimension::kPipeline],
             added_} {}
 
   void run() {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "lumos/model/job/job_fields.h"
-#include "lumos/program/facts/rank_place.h"
+#include "lumos/plan/layout.h"
 #include "lumos/program/facts/traced_shapes.h"
 #include "lumos/program/recover/recover.h"
 #include "lumos/program/recover/single_layer.h"
@@ -335,11 +335,10 @@ bool agrees(const Job& job, const TracedFact& fact) {
   if (fact.field == "rank_order") {
     Job as_traced = job;
     as_traced.rank_order = fact.value;
-    const auto same = [&](Axis axis, int64_t size) {
-      return size == 1 || stride_of(job, axis) == stride_of(as_traced, axis);
-    };
-    return same(Axis::kTensor, job.tensor_model_parallel_size) && same(Axis::kData, job.data_parallel_size) &&
-           same(Axis::kPipeline, job.pipeline_model_parallel_size);
+    const Mesh own = mesh_of(job), traced = mesh_of(as_traced);
+    return std::all_of(own.order().begin(), own.order().end(), [&](Dimension dimension) {
+      return own.size(dimension) == 1 || own.stride(dimension) == traced.stride(dimension);
+    });
   }
   Job as_traced = job;
   if (!set_job_field(as_traced, field, fact.value)) return true;

@@ -29,7 +29,7 @@ TaskKind task_kind(EventKind kind) {
 
 const std::vector<LaneKey>& synthetic_lanes() {
   static const std::vector<LaneKey> lanes = {{false, 0}, {false, 1}, {true, 7},  {true, 20}, {true, 24}, {true, 28},
-                                             {true, 32}, {true, 36}, {true, 40}, {true, 44}, {true, 48}, {true, 52}};
+                                             {true, 32}, {true, 36}, {true, 40}, {true, 44}, {true, 48}, {true, 52}, {true, 56}};
   return lanes;
 }
 
