@@ -17,7 +17,8 @@ struct GroupShape {
   bool operator==(const GroupShape&) const = default;
 };
 
-/// The shape of `size` members that touch `nodes` nodes: where these share them unevenly, each has the mean, rounded up.
+/// The shape of `size` members that touch `nodes` nodes: where these share them unevenly, each has the mean, rounded
+/// up.
 GroupShape shape_on_nodes(int64_t size, int64_t nodes);
 
 /// The shape of a group whose members are `stride` ranks apart on nodes of `gpus_per_node` ranks.

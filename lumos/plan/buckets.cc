@@ -80,8 +80,7 @@ std::vector<StagePart> stage_parts(const Job& job, const Plan& plan, int64_t sta
   if (stage == 0) parts.push_back({StagePart::Kind::kEmbedding, 0, held.embedding});
   for (int64_t layer = 0; layer < chunks * layers; ++layer)
     parts.push_back({StagePart::Kind::kLayer, layer / layers, of_layer});
-  if (stage + 1 == job.pipeline_model_parallel_size)
-    parts.push_back({StagePart::Kind::kHead, chunks - 1, held.head});
+  if (stage + 1 == job.pipeline_model_parallel_size) parts.push_back({StagePart::Kind::kHead, chunks - 1, held.head});
   return parts;
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lumos/plan/plan.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 

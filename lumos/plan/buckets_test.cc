@@ -6,6 +6,7 @@
 #include "lumos/base/test_data.h"
 #include "lumos/model/job/job_file.h"
 #include "lumos/model/job/test_jobs.h"
+#include "lumos/plan/make_plan.h"
 #include "lumos/plan/parameters.h"
 
 namespace lumos {

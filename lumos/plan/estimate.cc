@@ -7,7 +7,8 @@
 #include "lumos/plan/buckets.h"
 #include "lumos/plan/flops.h"
 #include "lumos/plan/layer_work.h"
-#include "lumos/plan/layout.h"
+#include "lumos/plan/make_plan.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/plan/pipeline.h"
@@ -91,8 +92,7 @@ double embedding_reduction_us(const Plan& plan, const Cluster& cluster, int64_t 
 
 /// Agreeing with all others on the gradients' norm or on an overflow, and reading it back.
 double agreement_us(const Plan& plan, const Cluster& cluster) {
-  const KernelWork sum{"grad_norm",
-                       Collective{CollectiveKind::kAllReduce, 4, plan.layout.dense.shape(plan.agreement)}};
+  const KernelWork sum{"grad_norm", Collective{CollectiveKind::kAllReduce, 4, plan.layout.dense.shape(plan.agreement)}};
   return work_times({sum}, cluster).comm_us + cluster.gpu.kernel_floor_us + kSyncReturnUs;
 }
 
@@ -115,7 +115,8 @@ void set_update(const Job& job, const Plan& plan, const Cluster& cluster, const 
   tail.optimizer_us = passes.compute_us;
   tail.agree_us = agreements * agreement_us(plan, cluster);
   for (const ParameterExchange& gather : plan.gathers)
-    if (gather.when == ExchangeMoment::kAfterUpdate) tail.gather_us += sum_of(exchange_us(plan, cluster, buckets, gather));
+    if (gather.when == ExchangeMoment::kAfterUpdate)
+      tail.gather_us += sum_of(exchange_us(plan, cluster, buckets, gather));
   // Having agreed, the host begins to launch anew.
   const double passes_us = agreements > 0 ? passes.launched.idle_us : passes.compute_us;
   tail.update_us = tail.agree_us + passes_us + tail.gather_us;
@@ -166,8 +167,8 @@ std::vector<BesideForward> beside_forward(const std::vector<Part>& parts, const 
 /// A bucket is reduced once the gradients of its parameters are complete, which they are in the last micro-batch, from
 /// the model's end to its beginning.
 std::vector<BesideBackward> beside_backward(const std::vector<Part>& parts, const LaunchedWork& before,
-                                            const std::vector<Bucket>& buckets,
-                                            const std::vector<double>& reduction_us, size_t chunks) {
+                                            const std::vector<Bucket>& buckets, const std::vector<double>& reduction_us,
+                                            size_t chunks) {
   std::vector<BesideBackward> beside(chunks);
   std::vector<LaunchedWork> done(chunks, before);  // of each chunk's pass
   for (size_t part = parts.size(); part-- > 0;) {
@@ -210,7 +211,8 @@ Tail tail_of(const Job& job, const Plan& plan, const Cluster& cluster, const Est
 
 /// What of the reduction follows the last backward pass.
 double exposed_reduction_us(const Plan& plan, const Tail& tail, const StageRun& run) {
-  return plan.reduction.when == ExchangeMoment::kBesideBackward ? std::max(0.0, run.reduced_us - run.end_us) : tail.reduction_us;
+  return plan.reduction.when == ExchangeMoment::kBesideBackward ? std::max(0.0, run.reduced_us - run.end_us)
+                                                                : tail.reduction_us;
 }
 
 /// Everything about a stage that does not depend on the others.
@@ -219,8 +221,7 @@ struct Stage {
   Tail tail;
 };
 
-std::vector<Stage> make_stages(const Job& job, const Plan& plan, const Cluster& cluster,
-                               const EstimateScales& scales) {
+std::vector<Stage> make_stages(const Job& job, const Plan& plan, const Cluster& cluster, const EstimateScales& scales) {
   const PassTimes passes = pass_times(plan, cluster, scales);
   std::vector<Stage> stages(static_cast<size_t>(job.pipeline_model_parallel_size));
   for (size_t i = 0; i < stages.size(); ++i) {
@@ -366,7 +367,8 @@ double step_lower_bound_ms(const Job& job, const Cluster& cluster, const Estimat
   for (size_t i = 0; i < stages.size(); ++i) {
     const Tail& tail = stages[i].tail;
     // The last bucket waits for the last pass.
-    const double after_us = plan.reduction.when == ExchangeMoment::kBesideBackward ? tail.last_bucket_us : tail.reduction_us;
+    const double after_us =
+        plan.reduction.when == ExchangeMoment::kBesideBackward ? tail.last_bucket_us : tail.reduction_us;
     reduced_us = std::max(reduced_us, ends_us[i] + after_us + tail.embedding_us);
     update_us = std::max(update_us, tail.update_us);
   }

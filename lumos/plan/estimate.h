@@ -10,7 +10,7 @@
 #include "lumos/model/job/job.h"
 #include "lumos/model/kernels/kernel_work.h"
 #include "lumos/plan/memory.h"
-#include "lumos/plan/plan.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 

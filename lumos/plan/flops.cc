@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "lumos/plan/make_plan.h"
 #include "lumos/plan/parameters.h"
-#include "lumos/plan/plan.h"
 
 namespace lumos {
 namespace {

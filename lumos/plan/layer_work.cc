@@ -10,8 +10,8 @@ WorkShape shape_of(const Op& op, const Plan& plan) {
   const auto element = static_cast<int64_t>(plan.bytes(NumberType::kModel));
   switch (op.kind) {
     case OpKind::kProduct:
-      return GemmShape{sizes.of(op.rows),  sizes.of(op.columns), sizes.of(op.inner),
-                       sizes.of(op.batch), element,              op.sums_rows};
+      return GemmShape{sizes.of(op.rows), sizes.of(op.columns), sizes.of(op.inner), sizes.of(op.batch),
+                       element,           op.sums_rows};
     case OpKind::kAttention: {
       AttentionShape shape{sizes.of(op.batch), sizes.of(op.rows),      sizes.of(op.columns),
                            sizes.of(op.heads), sizes.of(op.key_heads), sizes.of(op.inner)};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lumos/model/kernels/kernel_work.h"
-#include "lumos/plan/plan.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lumos/plan/make_plan.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/plan/pipeline_schedule.h"
 
@@ -63,8 +64,8 @@ double chunk_bytes(const Job& job, const Plan& plan) {
 /// Live while one layer's backward pass runs: gradients of its widest tensors, and what was recomputed for it.
 double backward_workspace(const Job& job, const Plan& plan) {
   const std::vector<Op>& ops = plan.layer.forward;
-  const double gradients = 2 * layer_input_bytes(plan) + kept_bytes(ops, "linear_fc1", plan) +
-                           kept_bytes(ops, "linear_fc2", plan);
+  const double gradients =
+      2 * layer_input_bytes(plan) + kept_bytes(ops, "linear_fc1", plan) + kept_bytes(ops, "linear_fc2", plan);
   const Extent whole = {ModelSize::kSequence, ModelSize::kBatch, ModelSize::kHidden};
   const double gathered = layer_input(plan).is_cut(Dimension::kTensor) ? term_bytes(plan, {whole}) : 0;
   double recomputed = 0;

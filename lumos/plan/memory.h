@@ -9,7 +9,7 @@
 
 #include "lumos/model/cluster/cluster.h"
 #include "lumos/model/job/job.h"
-#include "lumos/plan/plan.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 

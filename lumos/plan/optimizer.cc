@@ -30,14 +30,14 @@ std::vector<KernelWork> optimizer_work(const Job& job, const Plan& plan, double 
   const int64_t launches = static_cast<int64_t>(std::ceil(share / kParametersPerLaunch));
   return {{"optimizer", ElementwiseWork{share * optimizer_bytes_per_parameter(job, plan)},
            std::max<int64_t>(launches, 1) * 5},
-          {"zero_grad",
-           ElementwiseWork{parameters / plan.resident.gradients * plan.bytes(NumberType::kGradient)}}};
+          {"zero_grad", ElementwiseWork{parameters / plan.resident.gradients * plan.bytes(NumberType::kGradient)}}};
 }
 
 KernelWork exchange_work(const Plan& plan, const ParameterExchange& exchange, double parameters) {
   return {exchange.role,
           Collective{exchange.kind, parameters * plan.bytes(exchange.type), plan.layout.dense.shape(exchange.along)}, 1,
-          exchange.when == ExchangeMoment::kBesideBackward || exchange.when == ExchangeMoment::kBesideForward, exchange.along};
+          exchange.when == ExchangeMoment::kBesideBackward || exchange.when == ExchangeMoment::kBesideForward,
+          exchange.along};
 }
 
 }  // namespace lumos

@@ -1,7 +1,7 @@
 #include "lumos/plan/parameters.h"
 
-#include "lumos/plan/layer.h"
-#include "lumos/plan/plan.h"
+#include "lumos/plan/make_plan.h"
+#include "lumos/plan/ops/layer.h"
 
 namespace lumos {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "lumos/model/job/job.h"
-#include "lumos/plan/plan.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 

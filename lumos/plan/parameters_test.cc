@@ -6,6 +6,7 @@
 #include "lumos/model/job/test_jobs.h"
 #include "lumos/plan/flops.h"
 #include "lumos/plan/layer_work.h"
+#include "lumos/plan/make_plan.h"
 
 namespace lumos {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lumos/plan/make_plan.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/sim/overlap.h"
@@ -79,7 +80,8 @@ void add_rank(const Recovery& recovery, size_t r, const Cluster& cluster, Traced
     parts.optimizer_us += std::max(optimizer.compute_us, optimizer.host_us);
     parts.outside_us += outside.host_us;
     const double parameters = static_cast<double>(stage_parameters(job, stage).total());
-    parts.model_optimizer_us += work_times(optimizer_work(job, plan_of(job, cluster.gpus_per_node), parameters), cluster).compute_us;
+    parts.model_optimizer_us +=
+        work_times(optimizer_work(job, plan_of(job, cluster.gpus_per_node), parameters), cluster).compute_us;
     ++parts.steps;
   }
 }

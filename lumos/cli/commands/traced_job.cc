@@ -8,7 +8,7 @@
 #include "lumos/base/toml.h"
 #include "lumos/graph/rank/build.h"
 #include "lumos/model/job/job_fields.h"
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/program/facts/traced_facts.h"
 
 namespace lumos {

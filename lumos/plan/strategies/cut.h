@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "lumos/plan/plan.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 

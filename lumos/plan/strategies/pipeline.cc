@@ -1,5 +1,5 @@
-// Pipeline parallelism: chunks of equal numbers of layers go from stage to stage, the embedding to the first, the head to
-// the last. A tied matrix is then on both, which add up its gradients.
+// Pipeline parallelism: chunks of equal numbers of layers go from stage to stage, the embedding to the first, the head
+// to the last. A tied matrix is then on both, which add up its gradients.
 #include "lumos/plan/strategies/strategy.h"
 
 namespace lumos {

@@ -2,7 +2,6 @@
 // attention's core, and what these keep is not kept until then.
 #include <algorithm>
 
-#include "lumos/plan/parameters.h"
 #include "lumos/plan/strategies/strategy.h"
 
 namespace lumos {
@@ -11,7 +10,7 @@ namespace {
 /// The share of a chunk's layers that is recomputed in full.
 double repeated_layers(const Job& job) {
   if (job.recompute_method == RecomputeMethod::kUniform) return 1;
-  const double layers = static_cast<double>(layers_per_chunk(job));
+  const double layers = static_cast<double>(job.num_layers / num_chunks(job));
   return std::min(1.0, static_cast<double>(job.recompute_num_layers) / layers);
 }
 

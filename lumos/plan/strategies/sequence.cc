@@ -1,5 +1,6 @@
-// Sequence parallelism (Korthikanti et al. 2022): what tensor parallelism leaves whole, each token for itself, is cut by
-// tokens. Sums of activations then end scattered, and products of weights that are cut begin by gathering all tokens.
+// Sequence parallelism (Korthikanti et al. 2022): what tensor parallelism leaves whole, each token for itself, is cut
+// by tokens. Sums of activations then end scattered, and products of weights that are cut begin by gathering all
+// tokens.
 #include "lumos/plan/strategies/cut.h"
 #include "lumos/plan/strategies/strategy.h"
 

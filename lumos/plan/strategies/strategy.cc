@@ -4,8 +4,8 @@ namespace lumos {
 namespace {
 
 std::vector<Strategy>& rows() {
-  static std::vector<Strategy> list = {precision_strategy(),             tensor_strategy(),    sequence_strategy(),
-                                       recompute_strategy(),             data_strategy(),      distributed_optimizer_strategy(),
+  static std::vector<Strategy> list = {precision_strategy(), tensor_strategy(), sequence_strategy(),
+                                       recompute_strategy(), data_strategy(),   distributed_optimizer_strategy(),
                                        pipeline_strategy()};
   return list;
 }

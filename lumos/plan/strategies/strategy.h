@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lumos/plan/plan.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 
@@ -23,11 +23,11 @@ struct Sign {
 /// What a strategy does not have stays null.
 struct Strategy {
   std::string_view name;
-  Status (*check)(const Job&) = nullptr;           ///< errors (kUsage): what it cannot divide
-  void (*shard)(const Job&, Plan&) = nullptr;      ///< cuts extents and puts collectives in
-  void (*step)(const Job&, Plan&) = nullptr;       ///< exchanges around the passes
-  void (*resident)(const Job&, Plan&) = nullptr;   ///< what of it one GPU holds
-  std::vector<Sign> (*seen_as)() = nullptr;        ///< what in a trace proves it; the first sign that is seen counts
+  Status (*check)(const Job&) = nullptr;          ///< errors (kUsage): what it cannot divide
+  void (*shard)(const Job&, Plan&) = nullptr;     ///< cuts extents and puts collectives in
+  void (*step)(const Job&, Plan&) = nullptr;      ///< exchanges around the passes
+  void (*resident)(const Job&, Plan&) = nullptr;  ///< what of it one GPU holds
+  std::vector<Sign> (*seen_as)() = nullptr;       ///< what in a trace proves it; the first sign that is seen counts
 };
 
 /// In the order in which they are applied.

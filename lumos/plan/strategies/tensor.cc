@@ -1,6 +1,6 @@
 // Tensor parallelism (Shoeybi et al. 2019): heads, the FFN's width and the vocabulary are cut. A product that sums over
-// a cut size, and a look-up in a cut table, give each rank a part of every element: the parts are added up. So do losses
-// over a cut vocabulary, with a few numbers per token.
+// a cut size, and a look-up in a cut table, give each rank a part of every element: the parts are added up. So do
+// losses over a cut vocabulary, with a few numbers per token.
 #include "lumos/plan/strategies/cut.h"
 #include "lumos/plan/strategies/strategy.h"
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "lumos/model/job/job_fields.h"
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
 

@@ -6,6 +6,7 @@
 #include "lumos/model/kernels/attention.h"
 #include "lumos/model/kernels/expected_maximum.h"
 #include "lumos/model/kernels/gemm.h"
+#include "lumos/plan/make_plan.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/blocks/kernel_roles.h"
@@ -102,7 +103,13 @@ double bytes_per_parameter(const Job& job, const Transfer& transfer) {
 class Retimer {
  public:
   Retimer(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options)
-      : recovery_(recovery), base_(recovery.job), target_(target), network_(network), options_(options), base_counts_(base_), target_counts_(target_) {}
+      : recovery_(recovery),
+        base_(recovery.job),
+        target_(target),
+        network_(network),
+        options_(options),
+        base_counts_(base_),
+        target_counts_(target_) {}
 
   const std::vector<int64_t>& waiting() const { return waiting_ns_; }
   const std::vector<int64_t>& behind() const { return behind_ns_; }

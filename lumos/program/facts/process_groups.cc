@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 
 namespace lumos {
 namespace {

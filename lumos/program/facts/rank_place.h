@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 
 namespace lumos {
 

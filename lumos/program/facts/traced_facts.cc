@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "lumos/model/job/job_fields.h"
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/program/facts/traced_shapes.h"
 #include "lumos/program/recover/recover.h"
 #include "lumos/program/recover/single_layer.h"

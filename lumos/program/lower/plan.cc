@@ -7,7 +7,7 @@
 #include <map>
 
 #include "lumos/base/parallel.h"
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/lower/draw.h"
 #include "lumos/program/lower/meetings.h"
@@ -383,7 +383,8 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   bool first = false, last = false;
   for (size_t r = 0; r < recovery.places.size(); ++r) {
     const RankProgram& rank = recovery.program.ranks[r];
-    recovery.catalogs.push_back(make_catalog(rank, schedule[static_cast<size_t>(recovery.places[r][Dimension::kPipeline])]));
+    recovery.catalogs.push_back(
+        make_catalog(rank, schedule[static_cast<size_t>(recovery.places[r][Dimension::kPipeline])]));
     if (recovery.catalogs.back().steps.empty())
       return fail(ErrorKind::kFailed, "rank {}: no whole step was recovered from {}", rank.rank, rank.table->info.file);
     first |= recovery.places[r][Dimension::kPipeline] == 0;

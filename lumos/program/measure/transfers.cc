@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lumos/graph/match/match_collect.h"
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/measure/network.h"
 

@@ -10,7 +10,8 @@
 
 #include "lumos/model/kernels/elementwise.h"
 #include "lumos/plan/layer_work.h"
-#include "lumos/plan/layout.h"
+#include "lumos/plan/make_plan.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/lower/plan.h"
@@ -273,9 +274,7 @@ class StepWriter {
   double activation_bytes() const {
     return static_cast<double>(job_.seq_length * job_.micro_batch_size * job_.hidden_size * element_bytes(job_));
   }
-  double message_bytes() const {
-    return term_bytes(plan_, plan_.message);
-  }
+  double message_bytes() const { return term_bytes(plan_, plan_.message); }
 
   /// The stage at the other end: forward outputs go from their virtual stage to the next, gradients back.
   int32_t peer_of(const Tensor& tensor, bool send) const {

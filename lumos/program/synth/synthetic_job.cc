@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/program/lower/draw.h"
 #include "lumos/program/lower/lower.h"
 #include "lumos/sim/replayed_table.h"

@@ -211,8 +211,8 @@ void WorkWriter::body(Place thread, const std::vector<KernelWork>& work, Functio
   for (size_t i = function.begin; i < function.end; ++i) {
     const KernelWork& item = work[i];
     if (is_collective(item)) {
-      const uint32_t recorded = collective(thread, item,
-                                           item.role == "cross_entropy" ? std::string_view("Float") : dtype_name(job_));
+      const uint32_t recorded =
+          collective(thread, item, item.role == "cross_entropy" ? std::string_view("Float") : dtype_name(job_));
       if (item.beside_compute)
         beside.push_back(recorded);
       else

@@ -1,7 +1,7 @@
-#include "lumos/plan/plan.h"
+#include "lumos/plan/make_plan.h"
 
-#include "lumos/plan/layer.h"
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layer.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/strategies/strategy.h"
 
 namespace lumos {
@@ -14,15 +14,6 @@ void add_model(const Job& job, Plan& plan) {
 }
 
 }  // namespace
-
-std::vector<Op> Plan::repeated() const {
-  if (repeats == Repeats::kNothing) return {};
-  if (repeats == Repeats::kLayer) return layer.forward;
-  std::vector<Op> core;
-  for (const Op& op : layer.forward)
-    if (op.attention_core) core.push_back(op);
-  return core;
-}
 
 Plan plan_of(const Job& job, int64_t gpus_per_node) {
   Plan plan;
@@ -60,10 +51,6 @@ Status check_plan(const Job& job) {
   for (const Strategy& strategy : strategies())
     if (strategy.check != nullptr) TRY_STATUS(strategy.check(job));
   return {};
-}
-
-double term_bytes(const Plan& plan, const Term& term) {
-  return term.passes * plan.bytes(term.type) * static_cast<double>(plan.sizes.of(term.elements));
 }
 
 }  // namespace lumos

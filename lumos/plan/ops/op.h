@@ -1,6 +1,6 @@
-// What a GPU does in one piece of a model, without times: products, attention, moved bytes, collectives, as extents over
-// the model's sizes. plan/layer lists the ops of an unsharded model, strategies cut them and put collectives between;
-// times, memory, FLOPs and parameters are folds over the result.
+// What a GPU does in one piece of a model, without times: products, attention, moved bytes, collectives, as extents
+// over the model's sizes. plan/layer lists the ops of an unsharded model, strategies cut them and put collectives
+// between; times, memory, FLOPs and parameters are folds over the result.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 #include "lumos/base/inline_list.h"
 #include "lumos/graph/host/collective.h"
-#include "lumos/plan/extent.h"
+#include "lumos/plan/ops/extent.h"
 
 namespace lumos {
 
@@ -48,7 +48,7 @@ struct Op {
   Extent rows, columns, inner, batch;  ///< of products; of attention: queries, keys, head size, sequences
   Extent heads, key_heads;             ///< of attention
   bool sums_rows = false;              ///< the gradient of a weight
-  InlineList<Term, 2> moved;            ///< bytes read plus bytes written
+  InlineList<Term, 2> moved;           ///< bytes read plus bytes written
 
   CollectiveKind collective = CollectiveKind::kAllReduce;
   DimensionSet along;           ///< whom a collective is with
@@ -56,8 +56,8 @@ struct Op {
 
   InlineList<Extent, 2> weights;  ///< parameters that it has, forward
   InlineList<Term, 2> kept;       ///< for the backward pass, forward
-  bool attention_core = false;  ///< what selective recomputation drops
-  int64_t agreements = 0;       ///< of a loss: sums of one number per token where its vocabulary is cut
+  bool attention_core = false;    ///< what selective recomputation drops
+  int64_t agreements = 0;         ///< of a loss: sums of one number per token where its vocabulary is cut
 };
 
 /// Forward and backward of one micro-batch, in order of issue, without recomputation.

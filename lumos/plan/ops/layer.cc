@@ -1,4 +1,4 @@
-#include "lumos/plan/layer.h"
+#include "lumos/plan/ops/layer.h"
 
 namespace lumos {
 namespace {
@@ -73,7 +73,7 @@ Term mask(const Job& job, const Extent& of) { return {of, job.hidden_dropout > 0
 void norm(OpList& list, std::string_view role, const Job& job) {
   const Extent hidden = per_token({kHidden});
   Op& op = list.move(role, {{hidden, 2}});
-  op.kept.push_back({hidden, 2});  // input and output
+  op.kept.push_back({hidden, 2});   // input and output
   op.weights.push_back({kHidden});  // scale, and shift where the norm has one
   if (job.normalization == Normalization::kLayerNorm) op.weights.push_back({kHidden});
 }

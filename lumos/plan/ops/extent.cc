@@ -1,4 +1,4 @@
-#include "lumos/plan/extent.h"
+#include "lumos/plan/ops/extent.h"
 
 namespace lumos {
 

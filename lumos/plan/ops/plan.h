@@ -1,6 +1,6 @@
 // A job as what every rank runs, without times and without a trace: the model's ops as the job's strategies have cut
-// them, what replicas exchange around the passes, and what a GPU holds of all that. Made from a Job by the list of
-// strategies; times, memory, FLOPs, parameters, estimates and synthesized traces are read off it.
+// them, what replicas exchange around the passes, and what a GPU holds of all that. Made by plan_of; times, memory,
+// FLOPs, parameters, estimates and synthesized traces are read off it.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lumos/model/job/job.h"
-#include "lumos/plan/op.h"
+#include "lumos/plan/ops/op.h"
 
 namespace lumos {
 
@@ -61,18 +61,6 @@ struct Plan {
   /// The ops at the beginning of a backward pass of a layer that repeats.
   std::vector<Op> repeated() const;
 };
-
-/// The plan of a valid job whose nodes have `gpus_per_node` GPUs.
-Plan plan_of(const Job& job, int64_t gpus_per_node);
-
-/// Only the forward ops, cut: what counts of parameters need.
-Plan plan_of_weights(const Job& job);
-
-/// The same model on one GPU, with nothing cut.
-Plan unsharded_plan(const Job& job);
-
-/// Why the job cannot be planned, or success: what its strategies check.
-Status check_plan(const Job& job);
 
 /// Bytes that a term moves or keeps.
 double term_bytes(const Plan& plan, const Term& term);

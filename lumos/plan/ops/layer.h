@@ -4,7 +4,7 @@
 #pragma once
 
 #include "lumos/model/job/job.h"
-#include "lumos/plan/op.h"
+#include "lumos/plan/ops/op.h"
 
 namespace lumos {
 

@@ -1,4 +1,4 @@
-#include "lumos/plan/layout.h"
+#include "lumos/plan/ops/layout.h"
 
 #include <algorithm>
 #include <string_view>

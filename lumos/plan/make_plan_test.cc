@@ -1,4 +1,4 @@
-#include "lumos/plan/plan.h"
+#include "lumos/plan/make_plan.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -74,7 +74,8 @@ TEST(Plan, WhatRecomputationRepeatsIsPartOfTheForwardPass) {
 RC_GTEST_PROP(Plan, RanksOfATensorParallelGroupShareTheProductsOut, ()) {
   const int64_t tensor = 1 << *rc::gen::inRange(0, 3);
   const auto flag = [] { return *rc::gen::arbitrary<bool>() ? "true" : "false"; };
-  const std::vector<JobSetting> settings = {{"swiglu", flag()}, {"use_flash_attn", flag()}, {"add_bias_linear", flag()}};
+  const std::vector<JobSetting> settings = {
+      {"swiglu", flag()}, {"use_flash_attn", flag()}, {"add_bias_linear", flag()}};
   std::vector<JobSetting> split = settings;
   split.emplace_back("tensor_model_parallel_size", std::to_string(tensor));
   const auto flops = [](const Plan& plan, const std::vector<Op>& ops) {
