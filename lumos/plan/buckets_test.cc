@@ -29,8 +29,8 @@ TEST(Buckets, ALayerOfGpt3ClosesThree) {
                           {"ddp_bucket_size", "40000000"}});
   const std::vector<Bucket> buckets = buckets_of(job);
   // From the end: the FFN's two matrices, then queries, keys and values; the projection waits for the layer before. The
-  // first one holds the final norm as well, the last ones the embedding.
-  ASSERT_EQ(buckets.size(), 3u * 4 + 1);
+  // first one holds the final norm as well, the last projection goes with the positions, the words are alone.
+  ASSERT_EQ(buckets.size(), 3u * 4 + 2);
   const auto matrix = [&](int64_t width) { return job.hidden_size * width / 8; };
   EXPECT_NEAR(double(buckets[1].parameters), double(matrix(job.ffn_hidden_size)), 1e5);
   EXPECT_NEAR(double(buckets[2].parameters), double(matrix(3 * job.hidden_size)), 1e5);

@@ -1,5 +1,5 @@
-// The plan of a job: the unsharded model, then each of the job's strategies in turn. Read by all that knows a job and no
-// trace of it.
+// The plan of a job: the unsharded model, then each of the job's strategies in turn. Read by all that knows a job and
+// no trace of it.
 #pragma once
 
 #include "lumos/model/job/job.h"

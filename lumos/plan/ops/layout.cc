@@ -40,7 +40,7 @@ int64_t dimension_size(const Job& job, Dimension dimension) {
     case Dimension::kPipeline:
       return job.pipeline_model_parallel_size;
     default:
-      return 1;
+      return job.further_sizes[dimension];
   }
 }
 

@@ -75,6 +75,7 @@ class FactFinder {
     group(kTensorGroup, "tensor_model_parallel_size");
     group(kPipelineGroup, "pipeline_model_parallel_size");
     group(kDataGroup, "data_parallel_size");
+    for (size_t i = 0; i < dimension_table().size(); ++i) further_group(Dimension(i));
     order_of_ranks();
   }
 
@@ -87,6 +88,17 @@ class FactFinder {
       if (member && group.description.starts_with(kind)) size = std::max<int64_t>(size, group.size);
     }
     if (size > 0) add(field, size, fmt::format("the size of its {}", kind));
+  }
+
+  /// Of dimensions that not every job names: only of more than one rank.
+  void further_group(Dimension dimension) {
+    const DimensionRow& row = row_of(dimension);
+    const JobField* field = find_job_field(row.setting);
+    if (field == nullptr || !std::holds_alternative<FurtherSize>(field->member)) return;
+    for (const ProcessGroup& group : table_.info.groups) {
+      if (group.size < 2 || dimension_of_group(group.description) != dimension) continue;
+      return add(row.setting, group.size, fmt::format("the size of its {}", row.group_words.front()));
+    }
   }
 
   /// The axes with more than one rank, by how far apart their neighbours are.
