@@ -14,7 +14,7 @@ namespace lumos {
 /// Where a field lives and, by the alternative, of what type it is.
 using JobMember = std::variant<int64_t Job::*, double Job::*, bool Job::*, std::string Job::*, PipelineSchedule Job::*,
                                Recompute Job::*, RecomputeMethod Job::*, Normalization Job::*, PositionEmbedding Job::*,
-                               ParamsType Job::*, Optimizer Job::*>;
+                               ParamsType Job::*, Optimizer Job::*, Sharding Job::*>;
 
 struct JobField {
   std::string_view name;
