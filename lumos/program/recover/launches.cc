@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "lumos/program/recover/launch_collective.h"
 #include "lumos/trace/table/collective_names.h"
@@ -19,6 +20,7 @@ struct Hints {
   bool optimizer = false;
   bool zero = false;
   bool all_to_all = false;
+  UnitWork unit = UnitWork::kNone;
   CollectiveHint collective;
 };
 
@@ -31,6 +33,7 @@ Hints hints_of(std::string_view name) {
                     contains(name, "_fused_adam") || contains(name, "FusedAdam") || contains(name, "_foreach_");
   hints.all_to_all = contains(name, "all_to_all") || contains(name, "alltoall") || contains(name, "All2All");
   hints.zero = contains(name, "zero_grad") || name == "aten::zero_";
+  hints.unit = unit_work_of_name(name);
   hints.collective = hint_of_name(name);
   return hints;
 }
@@ -67,7 +70,7 @@ class ContextStack {
   void describe(Launch& launch, CollectiveContext& collective) const {
     collective.asked = asked_;
     size_t checkpoint_at = SIZE_MAX;
-    bool engine_after = false;
+    bool engine_after = false, runs_again = false, in_node = false;
     for (size_t i = 0; i < open_.size(); ++i) {
       const uint32_t row = open_[i];
       const Hints& hints = hints_[static_cast<uint32_t>(table_.name[row])];
@@ -75,6 +78,7 @@ class ContextStack {
       launch.in_optimizer |= hints.optimizer;
       launch.is_zeroing |= hints.zero;
       collective.in_all_to_all |= hints.all_to_all;
+      if (hints.unit != UnitWork::kNone) launch.unit_work = hints.unit;
       if (const CollectiveHint hint = collective_hint(row); hint.tells()) collective.around = hint;
       // The engine calls the checkpoint's backward too: only what it calls inside counts.
       if (hints.checkpoint && !hints.engine) checkpoint_at = i;
@@ -82,9 +86,17 @@ class ContextStack {
       if (table_.kind[row] != EventKind::kCpuOp) continue;
       if (launch.outer_op == kNoIndex) launch.outer_op = row;
       launch.inner_op = row;
+      // What the engine calls is a node, whatever it is called.
+      const bool is_node = i > 0 && hints_[static_cast<uint32_t>(table_.name[open_[i - 1]])].engine;
       const OpDetail* op = table_.op_detail(row);
-      if (op && op->sequence >= 0) launch.sequence_op = row;
+      const bool inside = std::exchange(in_node, in_node || is_node);
+      if (op == nullptr || op->sequence < 0) continue;
+      // Autograd numbers what runs inside of its own nodes only where a checkpoint runs a forward again there.
+      const bool again = inside && !hints.backward && checkpoint_at == SIZE_MAX;
+      runs_again |= again;
+      if (!again) launch.sequence_op = row;
     }
+    launch.in_recompute = runs_again;
     if (checkpoint_at == SIZE_MAX) return;
     launch.checkpoint_op = open_[checkpoint_at];
     launch.in_recompute = !engine_after;
@@ -104,6 +116,35 @@ class ContextStack {
   std::vector<uint32_t> open_;
   CollectiveHint asked_;
 };
+
+/// The autograd engine's threads run nothing else: hooks and callbacks that it calls outside of its nodes, too.
+void mark_engine_threads(const EventTable& table, const std::vector<Hints>& hints, std::vector<Launch>& launches) {
+  std::vector<bool> has_engine(table.lanes.size(), false);
+  for (uint32_t row = 0; row < table.size(); ++row)
+    if (table.kind[row] == EventKind::kCpuOp && hints[static_cast<uint32_t>(table.name[row])].engine)
+      has_engine[table.lane[row]] = true;
+  std::vector<uint32_t> outside(table.lanes.size(), 0), inside(table.lanes.size(), 0);
+  for (const Launch& launch : launches)
+    if (launch.lane != kNoIndex) ++(launch.in_backward ? inside : outside)[launch.lane];
+  for (Launch& launch : launches) {
+    // The thread that runs forwards may run the engine, too.
+    if (launch.lane == kNoIndex || !has_engine[launch.lane] || outside[launch.lane] > inside[launch.lane]) continue;
+    launch.in_backward = true;
+    launch.is_zeroing = false;
+  }
+}
+
+/// What a checkpoint runs again it runs in one go: launches without a number in between belong to it.
+void join_recomputed(std::vector<Launch>& launches) {
+  std::unordered_map<uint32_t, std::pair<size_t, size_t>> extent;  // by node
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (!launches[i].in_recompute || launches[i].checkpoint_op != kNoIndex) continue;
+    extent.try_emplace(launches[i].sequence_op, i, i).first->second.second = i;
+  }
+  for (const auto& [node, range] : extent)
+    for (size_t i = range.first; i < range.second; ++i)
+      launches[i].in_recompute |= launches[i].sequence_op == node && launches[i].checkpoint_op == kNoIndex;
+}
 
 /// GPU rows by correlation, in file order; rows without one stand alone.
 struct GpuRows {
@@ -208,6 +249,9 @@ LaunchList list_launches(const EventTable& table) {
     }
     list.launches.push_back(launch);
   }
+  mark_engine_threads(table, hints, list.launches);
+  join_recomputed(list.launches);
+  mark_unit_work(table, list.launches);
   return list;
 }
 
