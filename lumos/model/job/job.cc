@@ -449,6 +449,8 @@ int64_t num_chunks(const Job& job) {
   return job.pipeline_model_parallel_size * job.virtual_pipeline_model_parallel_size;
 }
 
+bool shards_parameters(const Job& job) { return job.data_parallel_sharding_strategy == Sharding::kOptimGradsParams; }
+
 int64_t element_bytes(const Job& job) { return job.params_dtype == ParamsType::kFp32 ? 4 : 2; }
 
 }  // namespace lumos

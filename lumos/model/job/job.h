@@ -154,6 +154,9 @@ int64_t padded_vocab_size(const Job& job);
 /// Pipeline stages times chunks: the pieces the layers are dealt to, in order.
 int64_t num_chunks(const Job& job);
 
+/// Whether ranks hold parts of the parameters and gather them for use.
+bool shards_parameters(const Job& job);
+
 /// Bytes of one parameter or activation element.
 int64_t element_bytes(const Job& job);
 

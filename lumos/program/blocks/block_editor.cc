@@ -92,6 +92,15 @@ void BlockEditor::remove(uint32_t launch) {
   changed_ = true;
 }
 
+void BlockEditor::stretch(uint32_t launch, double factor) {
+  for (Item& item : items_) {
+    BlockTask& task = item.task;
+    if (!is_gpu_task(task.kind) || task.event != rank_.recovered.list.launches[launch].gpu_row) continue;
+    task.duration_ns = static_cast<int64_t>(static_cast<double>(task.duration_ns) * factor);
+    changed_ = true;
+  }
+}
+
 size_t BlockEditor::call_item(uint32_t launch) const {
   const uint32_t call = rank_.recovered.list.launches[launch].call;
   for (size_t i = 0; i < items_.size(); ++i)

@@ -38,6 +38,9 @@ class BlockEditor {
   /// The launch no longer happens: its GPU work and the CPU time that served it alone take no time.
   void remove(uint32_t launch);
 
+  /// The launch's GPU work takes `factor` times as long.
+  void stretch(uint32_t launch, double factor);
+
   /// Puts `what` at `at`; it needs what is on the compute stream up to there. The work of `consumer` (a launch of the
   /// block, kNoIndex: nobody in this block) waits for it, or for the communication before it if `prefetched`.
   void insert(const AddedCollective& what, BlockPoint at, uint32_t consumer, bool prefetched = false);

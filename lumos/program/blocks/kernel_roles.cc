@@ -90,10 +90,19 @@ class RoleFinder {
           break;
       }
     }
+    for (uint32_t i = 0; i < launches_.size(); ++i) sharded(i);
     return roles_;
   }
 
  private:
+  /// What is done for a sharded unit is as large as the unit, or as this rank's part of it.
+  void sharded(uint32_t launch) {
+    const UnitWork work = launches_[launch].unit_work;
+    if (work == UnitWork::kNone || launches_[launch].is_communication) return;
+    const bool whole = work == UnitWork::kCopyOut || work == UnitWork::kReduceIn;
+    roles_[launch] = {whole ? KernelRole::kUnitCopy : KernelRole::kShardCopy};
+  }
+
   std::string_view name(uint32_t launch) const { return table_.name_of(launches_[launch].gpu_row); }
   uint32_t name_id(uint32_t launch) const { return static_cast<uint32_t>(table_.name[launches_[launch].gpu_row]); }
   bool gemm(uint32_t launch) const { return gemm_[name_id(launch)]; }
@@ -126,7 +135,7 @@ class RoleFinder {
       most = counts[block.shape];
       usual_.clear();
       for (uint32_t i = block.launch_begin; i < block.launch_end; ++i)
-        usual_.push_back(table_.name[launches_[i].gpu_row]);
+        if (launches_[i].unit_work == UnitWork::kNone) usual_.push_back(table_.name[launches_[i].gpu_row]);
     }
   }
 
@@ -283,6 +292,7 @@ class RoleFinder {
     std::vector<bool> extra(block.launch_end - block.launch_begin, false);
     size_t next = 0;
     for (uint32_t i = block.launch_begin; i < block.launch_end; ++i) {
+      if (launches_[i].unit_work != UnitWork::kNone) continue;
       const NameId kernel = table_.name[launches_[i].gpu_row];
       if (next < usual_.size() && usual_[next] == kernel) {
         ++next;
@@ -379,8 +389,9 @@ class RoleFinder {
 
 std::string_view role_name(KernelRole role) {
   constexpr std::string_view names[] = {
-      "qkv",    "projection", "fc1", "fc2",        "logits",  "gemm",      "attention", "attention product", "scores",
-      "hidden", "heads",      "ffn", "vocabulary", "weights", "embedding", "optimizer", "communication",     ""};
+      "qkv",    "projection", "fc1",           "fc2", "logits",     "gemm",    "attention", "attention product",
+      "scores", "hidden",     "heads",         "ffn", "vocabulary", "weights", "embedding", "optimizer",
+      "shard",  "unit",       "communication", ""};
   return names[static_cast<int>(role)];
 }
 

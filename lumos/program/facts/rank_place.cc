@@ -53,6 +53,16 @@ GroupSpan span_along(const Job& job, Axis axis) {
   return {members, per_node};
 }
 
+GroupSpan span_of_shards(const Job& job) {
+  const int64_t per_node = job.gpus_per_node / stride_of(job, Axis::kData);
+  return {job.fsdp_shard_size, std::clamp<int64_t>(per_node, 1, job.fsdp_shard_size)};
+}
+
+GroupSpan span_of_shard_holders(const Job& job) {
+  const int64_t per_node = job.gpus_per_node / (stride_of(job, Axis::kData) * job.fsdp_shard_size);
+  return {job.fsdp_replicate_size, std::clamp<int64_t>(per_node, 1, job.fsdp_replicate_size)};
+}
+
 GroupSpan span_of_stages(const Job& job, int64_t stage, int64_t other) {
   const int64_t stride = stride_of(job, Axis::kPipeline);
   const bool same_node = stage * stride / job.gpus_per_node == other * stride / job.gpus_per_node;

@@ -32,6 +32,10 @@ struct GroupSpan {
 /// The group along `axis`, assuming that nodes hold consecutive ranks.
 GroupSpan span_along(const Job& job, Axis axis);
 
+/// Replicas that share out one model in a sharded job, neighbours along the data axis; and the holders of one shard.
+GroupSpan span_of_shards(const Job& job);
+GroupSpan span_of_shard_holders(const Job& job);
+
 /// Stages `stage` and `other` of one pipeline.
 GroupSpan span_of_stages(const Job& job, int64_t stage, int64_t other);
 

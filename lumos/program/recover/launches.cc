@@ -123,12 +123,13 @@ void mark_engine_threads(const EventTable& table, const std::vector<Hints>& hint
   for (uint32_t row = 0; row < table.size(); ++row)
     if (table.kind[row] == EventKind::kCpuOp && hints[static_cast<uint32_t>(table.name[row])].engine)
       has_engine[table.lane[row]] = true;
-  std::vector<uint32_t> outside(table.lanes.size(), 0), inside(table.lanes.size(), 0);
+  std::vector<uint32_t> outside(table.lanes.size() + 1, 0);
   for (const Launch& launch : launches)
-    if (launch.lane != kNoIndex) ++(launch.in_backward ? inside : outside)[launch.lane];
+    if (launch.lane != kNoIndex && !launch.in_backward) ++outside[launch.lane];
+  const auto main = std::max_element(outside.begin(), outside.end()) - outside.begin();
   for (Launch& launch : launches) {
     // The thread that runs forwards may run the engine, too.
-    if (launch.lane == kNoIndex || !has_engine[launch.lane] || outside[launch.lane] > inside[launch.lane]) continue;
+    if (launch.lane == kNoIndex || !has_engine[launch.lane] || launch.lane == main) continue;
     launch.in_backward = true;
     launch.is_zeroing = false;
   }
