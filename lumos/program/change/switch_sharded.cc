@@ -61,9 +61,8 @@ class ShardedEdits {
       const int16_t layer = rank_.rank.recovered.labels[i].layer;
       const double shard = static_cast<double>(unit_parameters(target_, layer)) * gradient_bytes(target_) /
                            static_cast<double>(target_.fsdp_shard_size);
-      editor_.insert(
-          rank_.added.collective({CommScope::kReplicas, CommKind::kAllReduce, static_cast<int64_t>(shard)}), {i, true},
-          kNoIndex);
+      editor_.insert(rank_.added.collective({CommScope::kReplicas, CommKind::kAllReduce, static_cast<int64_t>(shard)}),
+                     {i, true}, kNoIndex);
     }
   }
 
@@ -82,7 +81,8 @@ class ShardedEdits {
     const auto is_dropout = [&](uint32_t launch) {
       return rank_.rank.table->name_of(launches_[launch].gpu_row).find("dropout") != std::string_view::npos;
     };
-    if (last != again.rend() && std::none_of(again.rbegin(), last, is_dropout)) again.erase(last.base() - 1, again.end());
+    if (last != again.rend() && std::none_of(again.rbegin(), last, is_dropout))
+      again.erase(last.base() - 1, again.end());
     for (uint32_t i = block_.launch_begin; i < block_.launch_end; ++i) {
       if (!computes(i)) continue;
       editor_.insert_copies(forward, again, i, rank_.added.kernel_style());
