@@ -64,8 +64,8 @@ TEST(ShardedForecast, UnitsAreGatheredAndReducedAsTheJobSays) {
 TEST(ShardedForecast, WhatTheTraceDoesNotHaveIsRefused) {
   SKIP_WITHOUT_DATA(data_path(kFolder));
   const JobFile file = read_job_file(data_path(kFolder) + "/config.json").value();
-  for (const JobSetting& setting : std::vector<JobSetting>{{"data_parallel_sharding_strategy", "no_shard"},
-                                                           {"tensor_model_parallel_size", "2"}}) {
+  for (const JobSetting& setting :
+       std::vector<JobSetting>{{"data_parallel_sharding_strategy", "no_shard"}, {"tensor_model_parallel_size", "2"}}) {
     const auto target = change_job(file.job, {setting});
     ASSERT_TRUE(target);
     const Status allowed = can_forecast(file.job, *target);

@@ -223,8 +223,8 @@ class UnitReader {
     return gathered_.begin();
   }
 
-  // Before gradients are copied into the buffer of a reduction, the one before it must have been reduced; with gradients
-  // that accumulate the unit's own last result must be there.
+  // Before gradients are copied into the buffer of a reduction, the one before it must have been reduced; with
+  // gradients that accumulate the unit's own last result must be there.
   void before_gradients(Thread& t, uint32_t c) {
     const std::vector<uint32_t> waits = waits_before(t, c);
     const uint32_t stream = contexts_.launch_stream[c];

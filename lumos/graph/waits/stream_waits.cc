@@ -231,9 +231,9 @@ class StreamMachine {
     score.contradicted += gpu_.work[point.works.front()].end_ns > gpu_.work[next].start_ns + tolerance_ns_;
   }
 
-  // wait_stream(): a stream is made to wait for the current one, or the current one for it. Where the streams launched on
-  // before and after it differ, the second waits for the first. Else another stream is meant: one that was launched on
-  // since the last such call, as its work must be joined, or one that is launched on next, which is forked.
+  // wait_stream(): a stream is made to wait for the current one, or the current one for it. Where the streams launched
+  // on before and after it differ, the second waits for the first. Else another stream is meant: one that was launched
+  // on since the last such call, as its work must be joined, or one that is launched on next, which is forked.
   void pair(uint32_t c) {
     const CallContext& context = contexts_.of_call[c];
     const auto it = points_.find(context.previous_event_call);
@@ -258,8 +258,8 @@ class StreamMachine {
     threads_[host_.calls[c].thread].used.clear();
   }
 
-  // Several waits in a row: a fork to as many streams, or, where each has a record of its own and side streams have been
-  // launched on just before, a join of as many.
+  // Several waits in a row: a fork to as many streams, or, where each has a record of its own and side streams have
+  // been launched on just before, a join of as many.
   void row_of_pairs(uint32_t c) {
     const CallContext& context = contexts_.of_call[c];
     const uint32_t count = pairs_.fork[c];
@@ -271,7 +271,8 @@ class StreamMachine {
       const uint32_t after = waiting_stream(context);
       const std::vector<uint32_t> joined = unjoined_streams(c, after);
       if (pairs_.records[c] == count && after == usual && joined.size() >= count && it->second.point.stream != after) {
-        for (uint32_t stream : joined) streams_.wait(after, streams_.point_of(stream), site_of(c, 'j', kNoIndex), false);
+        for (uint32_t stream : joined)
+          streams_.wait(after, streams_.point_of(stream), site_of(c, 'j', kNoIndex), false);
       } else {
         fork(c, it->second.point);
       }
@@ -353,7 +354,8 @@ class StreamMachine {
     const uint32_t near = last == kNoIndex ? kNoIndex : contexts_.launch_stream[last];
     for (uint32_t s = 0; s <= gpu_.streams(); ++s) {
       const uint32_t stream = s == gpu_.streams() ? near : s;
-      if (stream == kNoIndex || stream == waiter || communication(stream) || streams_.last(stream) == kNoIndex) continue;
+      if (stream == kNoIndex || stream == waiter || communication(stream) || streams_.last(stream) == kNoIndex)
+        continue;
       if (s < gpu_.streams() && stream == near) continue;
       outstanding_.push(stream == near ? last : c, streams_.point_of(stream));
     }

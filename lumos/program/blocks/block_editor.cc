@@ -205,6 +205,13 @@ void BlockEditor::insert_copies(const Block& from, const std::vector<uint32_t>& 
   }
 }
 
+void BlockEditor::wait_for(uint16_t lane, uint32_t launch) {
+  const size_t waiting = first_gpu_item(launch);
+  if (waiting == items_.size()) return;
+  items_[waiting].edges.push_back(outer_edge(lane, EdgeKind::kInterStream));
+  changed_ = true;
+}
+
 uint32_t BlockEditor::next_compute(uint32_t launch) const {
   for (uint32_t i = launch + 1; i < block_.launch_end; ++i)
     if (!rank_.recovered.list.launches[i].is_communication) return i;

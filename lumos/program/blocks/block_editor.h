@@ -48,6 +48,9 @@ class BlockEditor {
   /// Runs the kernels of `launches` of another block of the same rank before `launch`.
   void insert_copies(const Block& from, const std::vector<uint32_t>& launches, uint32_t launch, LaunchStyle style);
 
+  /// The work of `launch` waits for whatever came last on `lane` before the block.
+  void wait_for(uint16_t lane, uint32_t launch);
+
   /// The first compute launch of the block after `launch`, or kNoIndex.
   uint32_t next_compute(uint32_t launch) const;
 

@@ -55,6 +55,7 @@ class ShardedEdits {
   }
 
   void reduce_over_replicas() {
+    if (block_.role == BlockRole::kForwardEntry) wait_for_replicas();
     const bool here = target_.fsdp_reduce_each_microbatch || is_last_microbatch();
     for (uint32_t i = block_.launch_begin; here && i < block_.launch_end; ++i) {
       if (launches_[i].unit_work != UnitWork::kReduce) continue;
@@ -63,6 +64,15 @@ class ShardedEdits {
                            static_cast<double>(target_.fsdp_shard_size);
       editor_.insert(rank_.added.collective({CommScope::kReplicas, CommKind::kAllReduce, static_cast<int64_t>(shard)}),
                      {i, true}, kNoIndex);
+    }
+  }
+
+  /// The end of a backward waits for all that is reduced, on the stream that computes next.
+  void wait_for_replicas() {
+    for (uint32_t i = block_.launch_begin; i < block_.launch_end; ++i) {
+      if (!computes(i)) continue;
+      const AddedCollective any = rank_.added.collective({CommScope::kReplicas, CommKind::kAllReduce, 4});
+      return editor_.wait_for(any.lane, i);
     }
   }
 

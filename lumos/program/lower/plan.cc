@@ -417,7 +417,7 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
   bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
   find_host_lags(recovery.program, recovery.transfers);
-  recovery.loads = measure_loads(graphs, recovery.transfers, threads);
+  recovery.loads = measure_loads(graphs, recovery.program, recovery.transfers, threads);
   recovery.roles.resize(graphs.size());
   parallel_for(graphs.size(), threads, [&](size_t r) { recovery.roles[r] = find_roles(recovery.program.ranks[r]); });
   recovery.kernels = fit_kernels(recovery.program.ranks, recovery.roles, job, threads);
