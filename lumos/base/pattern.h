@@ -1,5 +1,5 @@
-// Regular expressions that users write: compiled with a bound on their size and matched in linear time, so that no pattern
-// and no name can stall or crash the program. The only place that speaks to std::regex.
+// Regular expressions that users write: compiled with a bound on their size and matched in linear time, so that no
+// pattern and no name can stall or crash the program. The only place that speaks to std::regex.
 #pragma once
 
 #include <regex>

@@ -11,7 +11,8 @@ namespace lumos {
 
 class ScratchFolder {
  public:
-  /// Makes `$TMPDIR/PREFIX-XXXXXX` with a random ending; only its owner can look into it. Errors: kFailed with the system's reason.
+  /// Makes `$TMPDIR/PREFIX-XXXXXX` with a random ending; only its owner can look into it. Errors: kFailed with the
+  /// system's reason.
   static Result<ScratchFolder> make(const std::string& prefix);
   /// Takes the folder away, with all that is in it.
   ~ScratchFolder();

@@ -25,7 +25,8 @@ TEST(TerminalText, ShowsBytesThatAreNoText) { EXPECT_EQ(terminal_text("a\xff"), 
 
 RC_GTEST_PROP(TerminalText, HasNoControlBytes, (const std::string& text)) {
   const std::string shown = terminal_line(text);
-  RC_ASSERT(std::none_of(shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }));
+  RC_ASSERT(std::none_of(shown.begin(), shown.end(),
+                         [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }));
 }
 
 }  // namespace

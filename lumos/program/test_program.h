@@ -18,6 +18,9 @@ struct TestTraceShape {
   bool annotations = true;
   bool sequence_numbers = true;
   bool recompute = false;  ///< every layer is checkpointed
+  /// Every layer is a unit of fully sharded data parallelism, what is outside of them another; units are gathered one
+  /// ahead in the backward. `recompute` then runs a layer again inside of the first node of its backward.
+  bool sharded = false;
   /// Kernels of a layer's forward; products ("gemm" and more than one letter after it) have two kernels backward.
   std::vector<std::string> layer = {"norm", "gemm_a", "attend", "gemm_b"};
   std::vector<std::string> optimizer = {"adam", "adam"};
@@ -28,12 +31,14 @@ struct TestTraceShape {
 class TestTrace {
  public:
   explicit TestTrace(const TestTraceShape& shape) : shape_(shape) {
-    table_.lanes.resize(3);
+    table_.lanes.resize(kLanes);
     table_.lanes[0].tid = 100;
     table_.lanes[1].tid = 101;
-    table_.lanes[2].is_gpu = true;
-    table_.lanes[2].pid = 0;
-    table_.lanes[2].tid = 7;
+    for (uint32_t lane = 2; lane < kLanes; ++lane) {
+      table_.lanes[lane].is_gpu = true;
+      table_.lanes[lane].pid = 0;
+      table_.lanes[lane].tid = 7 + 10 * (int64_t{lane} - 2);
+    }
     table_.info.rank = 0;
     for (int step = 0; step < shape.steps; ++step) add_step(step);
     table_.names = names_;
@@ -55,7 +60,8 @@ class TestTrace {
   }
 
   /// An operator with one launch inside, and its kernel right after the previous one.
-  void launch(uint32_t thread, const std::string& op, const std::string& kernel, int64_t sequence) {
+  void launch(uint32_t thread, const std::string& op, const std::string& kernel, int64_t sequence,
+              uint32_t stream = 2) {
     const uint32_t op_row = row(EventKind::kCpuOp, op, thread, host_ns_, 10'000);
     if (sequence >= 0 && shape_.sequence_numbers) {
       OpDetail detail;
@@ -65,7 +71,7 @@ class TestTrace {
     }
     const uint32_t call = row(EventKind::kRuntime, "cudaLaunchKernel", thread, host_ns_ + 3'000, 4'000);
     gpu_ns_ = std::max(gpu_ns_ + 1'000, host_ns_ + 8'000);
-    const uint32_t work = row(EventKind::kKernel, kernel, 2, gpu_ns_, 50'000);
+    const uint32_t work = row(EventKind::kKernel, kernel, stream, gpu_ns_, 50'000);
     table_.detail[work] = static_cast<uint32_t>(table_.gpu.size());
     table_.gpu.emplace_back();
     table_.correlation[call] = table_.correlation[work] = ++correlation_;
@@ -79,6 +85,10 @@ class TestTrace {
     const uint32_t window =
         marked ? row(EventKind::kAnnotation, "ProfilerStep#" + std::to_string(step), 0, begin_ns, 0) : 0;
     for (int m = 0; m < shape_.microbatches; ++m) {
+      if (shape_.sharded) {
+        add_sharded_microbatch();
+        continue;
+      }
       if (shape_.recompute) {
         add_checkpointed_microbatch();
         continue;
@@ -154,6 +164,53 @@ class TestTrace {
     launch(1, "autograd::engine::evaluate_function: Backward", "embedding_bwd", first);
   }
 
+  void gather(uint32_t thread) {
+    launch(thread, "aten::_foreach_copy_", "copy_in", -1, 3);
+    launch(thread, "fsdp::all_gather_copy_in", "copy_in", -1, 3);
+    launch(thread, "c10d::_allgather_base_", "ncclDevKernel_AllGather_RING_LL", -1, 4);
+  }
+
+  void copy_out(uint32_t thread) { launch(thread, "fsdp::split_with_sizes_copy", "copy_out", -1); }
+
+  void reduce(uint32_t thread) {
+    launch(thread, "fsdp::chunk_cat", "chunk_cat", -1);
+    launch(thread, "c10d::_reduce_scatter_base_", "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL", -1, 5);
+  }
+
+  /// Hooks of the autograd engine run outside of its nodes.
+  void add_sharded_microbatch() {
+    gather(0);
+    copy_out(0);
+    const int64_t first = sequence_;
+    launch(0, "aten::embedding", "embedding", sequence_++);
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+      gather(0);
+      copy_out(0);
+      for (const std::string& kernel : shape_.layer) launch(0, "op_" + kernel, kernel, sequence_++);
+    }
+    launch(0, "aten::loss", "loss", sequence_++);
+    launch(1, kEngine, "loss_bwd", sequence_ - 1);
+    gather(1);
+    const auto size = static_cast<int64_t>(shape_.layer.size());
+    for (int layer = shape_.layers - 1; layer >= 0; --layer) {
+      copy_out(1);
+      if (layer > 0) gather(1);
+      for (int64_t k = size - 1; k >= 0; --k) {
+        const int64_t own = first + 1 + layer * size + k;
+        around(1, kEngine, own, [&] {
+          around(1, "NodeOfNoName", own, [&] {
+            for (size_t again = 0; shape_.recompute && k == size - 1 && again < shape_.layer.size(); ++again)
+              launch(1, "op_" + shape_.layer[again], shape_.layer[again], inner_sequence_++);
+            launch(1, "aten::op", shape_.layer[static_cast<size_t>(k)] + "_bwd", -1);
+          });
+        });
+      }
+      reduce(1);
+    }
+    launch(1, kEngine, "embedding_bwd", first);
+    reduce(1);
+  }
+
   std::string backward_name(int64_t index) const {
     if (index == 0) return "embedding_bwd";
     const auto size = static_cast<int64_t>(shape_.layer.size());
@@ -161,6 +218,7 @@ class TestTrace {
     return shape_.layer[static_cast<size_t>((index - 1) % size)] + "_bwd";
   }
 
+  static constexpr uint32_t kLanes = 6;
   static constexpr const char* kEngine = "autograd::engine::evaluate_function: Backward";
 
   TestTraceShape shape_;

@@ -27,7 +27,8 @@ struct Work {
   uint64_t size;
   uint32_t task;
   LoadClass load;
-  auto group() const { return std::tie(rank, name, size); }
+  uint32_t place = 0;
+  auto group() const { return std::tie(rank, name, size, place); }
 };
 
 // A hash of what makes two works of one name equal: unsigned, since it may wrap.
@@ -47,7 +48,7 @@ uint64_t size_of(const EventTable& table, uint32_t row) {
   return size;
 }
 
-std::vector<Work> collect(const ExecGraph& graph) {
+std::vector<Work> collect(const ExecGraph& graph, const std::vector<uint32_t>& place = {}) {
   std::vector<Work> out;
   for (uint32_t r = 0; r < graph.ranks.size(); ++r) {
     const RankTasks& rank = graph.ranks[r];
@@ -56,7 +57,7 @@ std::vector<Work> collect(const ExecGraph& graph) {
       const uint32_t row = graph.event[t];
       if (!counts || row == kNoIndex) continue;
       out.push_back({r, static_cast<uint32_t>(rank.table->name[row]), size_of(*rank.table, row), t,
-                     load_class(*rank.table, row, graph.kind[t])});
+                     load_class(*rank.table, row, graph.kind[t]), row < place.size() ? place[row] : 0});
     }
   }
   return out;
@@ -123,9 +124,9 @@ LoadClass load_class(const EventTable& table, uint32_t row, TaskKind kind) {
   return matrix ? LoadClass::kMatrix : LoadClass::kMemory;
 }
 
-Interference fit_interference(const ExecGraph& graph, const Timeline& timeline) {
+Interference fit_interference(const ExecGraph& graph, const Timeline& timeline, const std::vector<uint32_t>& place) {
   const std::vector<int64_t> overlap = overlaps(graph, timeline);
-  std::vector<Work> works = collect(graph);
+  std::vector<Work> works = collect(graph, place);
   std::sort(works.begin(), works.end(), [](const Work& a, const Work& b) {
     return a.group() != b.group() ? a.group() < b.group() : a.task < b.task;
   });

@@ -24,8 +24,11 @@ struct Interference {
 
 /// Compares tasks that do equal work with more and with less beside them: least squares over the deviations from each
 /// group's mean, of durations by overlap and of speeds by the overlapped share, and the smaller of both slow-downs.
-/// `timeline` is the strict replay of `graph`. O(tasks log tasks).
-Interference fit_interference(const ExecGraph& graph, const Timeline& timeline);
+/// `timeline` is the strict replay of `graph`. Tasks that do equal work are told by kernel and launch configuration; a
+/// `place` per row of the table of a graph of one rank tells more: those of different places are never equal.
+/// O(tasks log tasks).
+Interference fit_interference(const ExecGraph& graph, const Timeline& timeline,
+                              const std::vector<uint32_t>& place = {});
 
 /// Simulates `changed` (same tasks and numbering as `base`, other durations) with durations corrected for the overlap
 /// that arises: duration + longer_per_overlap * (overlap now - overlap scaled from the base). A fixed point, a few

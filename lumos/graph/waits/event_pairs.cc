@@ -23,24 +23,28 @@ bool passes_between(const HostCall& call, bool launches) {
 
 EventPairs find_event_pairs(const EventTable& table, const HostProgram& host, const CallContexts& contexts,
                             bool has_records) {
-  EventPairs pairs{std::vector<bool>(host.calls.size(), false), std::vector<uint32_t>(host.calls.size(), 0)};
+  EventPairs pairs{std::vector<bool>(host.calls.size(), false), std::vector<uint32_t>(host.calls.size(), 0),
+                   std::vector<uint32_t>(host.calls.size(), 0)};
   std::vector<uint32_t> previous(host.threads.size(), kNoIndex), head(host.threads.size(), kNoIndex);
   for (uint32_t c = 0; c < host.calls.size(); ++c) {
     const HostCall& call = host.calls[c];
     if (passes_between(call, contexts.launch_stream[c] != kNoIndex)) continue;
     const uint32_t before = std::exchange(previous[call.thread], c);
     uint32_t& first = head[call.thread];
-    const bool waits = before != kNoIndex && call.kind == CallKind::kWait && same_operator(host, before, c);
+    const bool beside = before != kNoIndex && same_operator(host, before, c);
+    const bool waits = beside && call.kind == CallKind::kWait;
     if (waits && host.calls[before].kind == CallKind::kRecord) {
       pairs.followed[before] = true;
-      first = c;
-      pairs.fork[c] = 1;
+      if (first == kNoIndex) first = c;
+      ++pairs.records[first];
+      pairs.fork[c] = first == c ? 1 : kForkMember;
+      if (first != c) ++pairs.fork[first];
     } else if (waits && host.calls[before].kind == CallKind::kWait &&
                in_fork(table, host, before, c, first != kNoIndex, has_records)) {
-      if (first == kNoIndex) pairs.fork[first = before] = 1;
+      if (first == kNoIndex) pairs.fork[first = before] = pairs.records[before] = 1;
       ++pairs.fork[first];
       pairs.fork[c] = kForkMember;
-    } else {
+    } else if (!beside || call.kind != CallKind::kRecord || host.calls[before].kind != CallKind::kWait) {
       first = kNoIndex;
     }
   }

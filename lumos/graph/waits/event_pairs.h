@@ -1,5 +1,5 @@
-// Records that the next call of their thread waits for: a pair, or a fork where several waits follow. Made from the
-// host program and the contexts of its calls; read by graph/stream_waits.
+// Records that the next call of their thread waits for: a pair, or a row of pairs, or a fork where several waits follow
+// one record. Made from the host program and the contexts of its calls; read by graph/waits/stream_waits.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,15 @@
 
 namespace lumos {
 
-/// In EventPairs::fork: a wait after the first of its fork.
+/// In EventPairs::fork: a wait after the first of its row.
 inline constexpr uint32_t kForkMember = UINT32_MAX;
 
 /// By index of HostProgram::calls.
 struct EventPairs {
   std::vector<bool> followed;  ///< a record with a wait right after it in the same operator
   std::vector<uint32_t> fork;  ///< of the first wait after a record how many follow, itself included; 0 elsewhere
+  std::vector<uint32_t>
+      records;  ///< there too: how many records are among them. 1 in a fork, as many as waits in pairs
 };
 
 /// Where the trace has no records at all (`has_records` false), waits with nothing between them share one.

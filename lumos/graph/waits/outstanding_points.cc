@@ -1,6 +1,7 @@
 #include "lumos/graph/waits/outstanding_points.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "lumos/graph/waits/wait_site.h"
 
@@ -23,42 +24,74 @@ void OutstandingPoints::mark_awaited(uint32_t stream) {
 
 void OutstandingPoints::mark_awaited_up_to(uint32_t index) {
   const uint32_t stream = points_[index].point.stream;
-  for (uint32_t i = 0; i <= index; ++i) points_[i].awaited |= points_[i].point.stream == stream;
+  for (uint32_t i = 0; i < index; ++i) points_[i].awaited |= points_[i].point.stream == stream;
+  OutstandingPoint& point = points_[index];
+  if (point.awaited) return;
+  point.awaited = --point.uses == 0;
+  point.in_use = true;
+  any_in_use_ |= !point.awaited;
 }
 
-void OutstandingPoints::drop_awaited() {
-  std::erase_if(points_, [](const OutstandingPoint& p) { return p.awaited; });
+void OutstandingPoints::end_uses() {
+  if (!std::exchange(any_in_use_, false)) return;
+  for (OutstandingPoint& p : points_) p.awaited |= p.in_use;
+}
+
+void OutstandingPoints::drop_awaited(int64_t now_ns) {
+  std::erase_if(points_, [&](const OutstandingPoint& p) { return p.awaited && !may_wait_again(p, now_ns); });
   if (points_.size() > kMostOutstanding) {
     points_.erase(points_.begin(), points_.begin() + static_cast<std::ptrdiff_t>(points_.size() - kMostOutstanding));
   }
+}
+
+bool OutstandingPoints::may_wait_again(const OutstandingPoint& point, int64_t now_ns) const {
+  if (!contexts_.communication_stream[point.point.stream]) return false;
+  for (uint32_t r = host_.parent[host_.calls[point.call].row]; r != kNoIndex; r = host_.parent[r]) {
+    if (table_.kind[r] == EventKind::kCpuOp && table_.end_ns(r) > now_ns) return true;
+  }
+  return false;
 }
 
 void OutstandingPoints::keep_communication() {
   std::erase_if(points_, [&](const OutstandingPoint& p) { return !contexts_.communication_stream[p.point.stream]; });
 }
 
-void OutstandingPoints::find_readings(uint32_t c, uint32_t waiter, uint32_t streams, std::vector<uint32_t>& readings) {
+void OutstandingPoints::find_readings(uint32_t c, uint32_t waiter, uint32_t other, uint32_t streams,
+                                      std::vector<uint32_t>& readings) {
   readings.assign(kFirstStream + kReadingsPerStream * streams, kNoIndex);
-  const uint32_t last_launch = contexts_.of_call[c].previous_launch;
   operators_around(host_.calls[c].row, around_wait_);
-  int deepest = -1;
+  find_twins(c, waiter, 0, readings);
+  if (other != kNoIndex) find_twins(c, other, 1, readings);
+}
+
+void OutstandingPoints::find_twins(uint32_t c, uint32_t waiter, uint32_t twin, std::vector<uint32_t>& readings) {
+  const uint32_t last_launch = contexts_.of_call[c].previous_launch;
+  int deepest = -1, deepest_again = 0;
+  uint32_t again = kNoIndex;
   for (uint32_t i = 0; i < points_.size(); ++i) {
     const OutstandingPoint& p = points_[i];
-    if (p.awaited || p.settled || p.point.stream == waiter) continue;
+    if (p.settled || p.point.stream == waiter) continue;
+    if (p.awaited) {
+      const int depth = common_depth(p.call);
+      if (depth > deepest_again) deepest_again = depth, again = i;
+      continue;
+    }
     const int depth = p.call == last_launch ? INT32_MAX : common_depth(p.call);
     // Of points equally near in structure a collective is waited for in the order of launches, an event recorded on a
     // compute stream right after it was recorded.
     if (depth > deepest || (depth == deepest && !contexts_.communication_stream[p.point.stream])) {
       deepest = depth;
-      readings[kStructure] = i;
+      readings[kStructure + twin] = i;
     }
-    if (readings[kOldest] == kNoIndex) readings[kOldest] = i;
-    readings[kNewest] = i;
-    uint32_t* of_stream = &readings[kFirstStream + kReadingsPerStream * p.point.stream];
+    if (readings[kOldest + twin] == kNoIndex) readings[kOldest + twin] = i;
+    readings[kNewest + twin] = i;
+    uint32_t* of_stream = &readings[kFirstStream + kReadingsPerStream * p.point.stream + twin];
     if (of_stream[0] == kNoIndex) of_stream[0] = i;
-    of_stream[1] = i;
+    of_stream[2] = i;
   }
-  if (readings[kNewest] != kNoIndex) return;
+  // An operator that waits again for what it has waited for means nothing that was launched elsewhere.
+  if (deepest_again > deepest) readings[kStructure + twin] = again;
+  if (readings[kNewest + twin] != kNoIndex || twin != 0) return;
   for (uint32_t i = 0; i < points_.size(); ++i) {
     const OutstandingPoint& p = points_[i];
     if (!p.awaited && p.point.stream != waiter) readings[kStructure] = readings[kOldest] = readings[kNewest] = i;

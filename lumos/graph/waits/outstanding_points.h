@@ -24,6 +24,8 @@ struct OutstandingPoint {
   StreamPoint point;
   bool awaited = false;
   bool settled = false;  ///< the host has waited for the device since: meant only where nothing newer can be
+  uint32_t uses = 1;     ///< operations that one launch runs: each may be waited for
+  bool in_use = false;   ///< some of them have been
 };
 
 class OutstandingPoints {
@@ -32,7 +34,10 @@ class OutstandingPoints {
       : table_(table), host_(host), contexts_(contexts) {}
 
   void clear() { points_.clear(); }
-  void push(uint32_t call, StreamPoint point) { points_.push_back({call, std::move(point)}); }
+  void push(uint32_t call, StreamPoint point, uint32_t uses = 1) {
+    points_.push_back({call, std::move(point)});
+    points_.back().uses = uses;
+  }
   const OutstandingPoint& operator[](uint32_t index) const { return points_[index]; }
   const std::vector<OutstandingPoint>& all() const { return points_; }
 
@@ -40,18 +45,23 @@ class OutstandingPoints {
   void settle();
   /// All points of `stream` have been waited for.
   void mark_awaited(uint32_t stream);
-  /// The point at `index` has been, and with it what its stream passed before.
+  /// The point at `index` has been, once, and with it what its stream passed before.
   void mark_awaited_up_to(uint32_t index);
-  /// Forgets what was waited for; of points that never are, only the latest can still be meant.
-  void drop_awaited();
+  /// Waits for the operations of one launch stand side by side: what was waited for at all is over.
+  void end_uses();
+  /// Forgets what was waited for, but within the operator that launched it, which may wait again; of points that never
+  /// are waited for, only the latest can still be meant.
+  void drop_awaited(int64_t now_ns);
   /// Forgets all but the ends of collectives.
   void keep_communication();
 
   /// For each reading (wait_site.h) the index of the point that a wait of call `c` on stream `waiter` means by it,
-  /// kNoIndex where there is none.
-  void find_readings(uint32_t c, uint32_t waiter, uint32_t streams, std::vector<uint32_t>& readings);
+  /// kNoIndex where there is none; for the twins that of a wait on `other`, if there is another.
+  void find_readings(uint32_t c, uint32_t waiter, uint32_t other, uint32_t streams, std::vector<uint32_t>& readings);
 
  private:
+  void find_twins(uint32_t c, uint32_t waiter, uint32_t twin, std::vector<uint32_t>& readings);
+  bool may_wait_again(const OutstandingPoint& point, int64_t now_ns) const;
   int common_depth(uint32_t call);
   void operators_around(uint32_t row, std::vector<uint32_t>& out) const;
 
@@ -60,6 +70,7 @@ class OutstandingPoints {
   const CallContexts& contexts_;
   std::vector<OutstandingPoint> points_;
   std::vector<uint32_t> around_point_, around_wait_;  // of common_depth; kept to be reused
+  bool any_in_use_ = false;
 };
 
 }  // namespace lumos

@@ -45,6 +45,7 @@ bool choose_reading(WaitSite& site) {
   for (uint32_t r = 0; r < site.scores.size(); ++r) {
     const ReadingScore& s = site.scores[r];
     if (s.seen == 0 || bad(s)) continue;
+    if (r % 2 == 1 && !bad(site.scores[r - 1])) continue;  // a twin
     if (best == kNoIndex || s.binding > site.scores[best].binding) best = r;
   }
   const bool refused = best == kNoIndex && site.scores[kStructure].seen > 0;

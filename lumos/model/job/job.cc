@@ -183,6 +183,33 @@ Status derive_chunks(Job& job, const std::vector<JobSetting>& settings) {
   return {};
 }
 
+Status require_multiple(std::string_view name, int64_t value, std::string_view of_name, int64_t of) {
+  if (value % of == 0) return {};
+  return fail(ErrorKind::kUsage, "{} {} is not a multiple of {} {}", name, value, of_name, of);
+}
+
+/// Shards x groups of them are the replicas: whichever was not asked for follows; with neither, groups stay as many.
+Status derive_sharding(Job& job, const Given& given) {
+  const bool sharded = job.data_parallel_sharding_strategy != Sharding::kNoShard;
+  if (!sharded) {
+    job.fsdp_shard_size = job.fsdp_replicate_size = 1;
+    return {};
+  }
+  const int64_t replicas = job.data_parallel_size;
+  if (given("fsdp_shard_size")) {
+    TRY_STATUS(require_multiple("data_parallel_size", replicas, "fsdp_shard_size", job.fsdp_shard_size));
+    if (!given("fsdp_replicate_size")) job.fsdp_replicate_size = replicas / job.fsdp_shard_size;
+  } else {
+    const bool fits = replicas % job.fsdp_replicate_size == 0;
+    if (!fits && !given("fsdp_replicate_size")) job.fsdp_replicate_size = 1;
+    TRY_STATUS(require_multiple("data_parallel_size", replicas, "fsdp_replicate_size", job.fsdp_replicate_size));
+    job.fsdp_shard_size = replicas / job.fsdp_replicate_size;
+  }
+  if (job.fsdp_shard_size * job.fsdp_replicate_size == replicas) return {};
+  return fail(ErrorKind::kUsage, "fsdp_shard_size {} x fsdp_replicate_size {} contradicts data_parallel_size {}",
+              job.fsdp_shard_size, job.fsdp_replicate_size, replicas);
+}
+
 /// The schedule and the number of chunks say the same thing twice; the one that was named wins.
 void derive_schedule(Job& job, const Given& given) {
   const bool interleaved = job.pipeline_schedule == PipelineSchedule::kInterleaved;
@@ -205,6 +232,7 @@ void derive_sequence_parallel(Job& job) {
 Status derive_all(Job& job, const Given& given) {
   TRY_STATUS(derive_world(job, given));
   TRY_STATUS(derive_batch(job, given));
+  TRY_STATUS(derive_sharding(job, given));
   derive_schedule(job, given);
   derive_sequence_parallel(job);
   return check_job(job);
@@ -237,11 +265,6 @@ Status fill_model(Job& job, const Given& given) {
   if (!given("max_position_embeddings")) job.max_position_embeddings = job.seq_length;
   if (!given("grad_reduce_in_fp32")) job.grad_reduce_in_fp32 = job.params_dtype == ParamsType::kBf16;
   return {};
-}
-
-Status require_multiple(std::string_view name, int64_t value, std::string_view of_name, int64_t of) {
-  if (value % of == 0) return {};
-  return fail(ErrorKind::kUsage, "{} {} is not a multiple of {} {}", name, value, of_name, of);
 }
 
 /// "tp-dp-pp" in any order; other dimensions may stand anywhere between.
@@ -437,6 +460,8 @@ int64_t replica_size(const Job& job) {
 int64_t num_chunks(const Job& job) {
   return job.pipeline_model_parallel_size * job.virtual_pipeline_model_parallel_size;
 }
+
+bool shards_parameters(const Job& job) { return job.data_parallel_sharding_strategy == Sharding::kOptimGradsParams; }
 
 int64_t element_bytes(const Job& job) { return job.params_dtype == ParamsType::kFp32 ? 4 : 2; }
 

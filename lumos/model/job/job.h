@@ -24,6 +24,10 @@ enum class PositionEmbedding : uint8_t { kLearnedAbsolute, kRope, kNone };
 enum class ParamsType : uint8_t { kBf16, kFp16, kFp32 };
 enum class Optimizer : uint8_t { kAdam, kSgd };
 
+/// What the replicas share out among each other, each a part of what the next one does: nothing, the optimizer's
+/// states, gradients too, parameters too.
+enum class Sharding : uint8_t { kNoShard, kOptim, kOptimGrads, kOptimGradsParams };
+
 /// Which sizes of a model nobody gave: they follow hidden_size and num_attention_heads where these change. That says
 /// where a job comes from, not what it is: jobs are equal without regard to it.
 struct FollowingSizes {
@@ -90,6 +94,11 @@ struct Job {
   int64_t virtual_pipeline_model_parallel_size = 1;  ///< model chunks per stage; 1: not interleaved
   bool sequence_parallel = false;
   bool use_distributed_optimizer = false;
+  Sharding data_parallel_sharding_strategy = Sharding::kNoShard;
+  int64_t fsdp_shard_size = 1;              ///< replicas that share out one model; 1 where nothing is sharded
+  int64_t fsdp_replicate_size = 1;          ///< of such groups: shards x groups are the replicas of a sharded job
+  bool reshard_after_forward = true;        ///< gathered parameters are dropped after the forward
+  bool fsdp_reduce_each_microbatch = true;  ///< gradients are reduced in every micro-batch, not only in the last
   std::string rank_order = "tp-dp-pp";
 
   // The batch and its way through the pipeline.
@@ -160,6 +169,9 @@ int64_t replica_size(const Job& job);
 
 /// Pipeline stages times chunks: the pieces the layers are dealt to, in order.
 int64_t num_chunks(const Job& job);
+
+/// Whether ranks hold parts of the parameters and gather them for use.
+bool shards_parameters(const Job& job);
 
 /// Bytes of one parameter or activation element.
 int64_t element_bytes(const Job& job);

@@ -36,7 +36,16 @@ constexpr Spelling<ParamsType> kTypes[] = {{"bf16", ParamsType::kBf16},    {"bfl
                                            {"fp16", ParamsType::kFp16},    {"float16", ParamsType::kFp16},
                                            {"half", ParamsType::kFp16},    {"fp32", ParamsType::kFp32},
                                            {"float32", ParamsType::kFp32}, {"float", ParamsType::kFp32}};
-constexpr Spelling<Optimizer> kOptimizers[] = {{"adam", Optimizer::kAdam}, {"sgd", Optimizer::kSgd}};
+constexpr Spelling<Optimizer> kOptimizers[] = {{"adam", Optimizer::kAdam},
+                                               {"adamw", Optimizer::kAdam},
+                                               {"adamw-foreach", Optimizer::kAdam},
+                                               {"adamw-fused", Optimizer::kAdam},
+                                               {"sgd", Optimizer::kSgd}};
+constexpr Spelling<Sharding> kShardings[] = {{"no_shard", Sharding::kNoShard},
+                                             {"", Sharding::kNoShard},
+                                             {"optim", Sharding::kOptim},
+                                             {"optim_grads", Sharding::kOptimGrads},
+                                             {"optim_grads_params", Sharding::kOptimGradsParams}};
 
 template <class E>
 constexpr auto& spellings() {
@@ -47,6 +56,7 @@ constexpr auto& spellings() {
   if constexpr (std::is_same_v<E, PositionEmbedding>) return kPositions;
   if constexpr (std::is_same_v<E, ParamsType>) return kTypes;
   if constexpr (std::is_same_v<E, Optimizer>) return kOptimizers;
+  if constexpr (std::is_same_v<E, Sharding>) return kShardings;
 }
 
 /// Whether a number can be cast to T at all.
@@ -167,6 +177,11 @@ const std::vector<JobField>& job_fields() {
       FIELD(virtual_pipeline_model_parallel_size),
       FIELD(sequence_parallel),
       FIELD(use_distributed_optimizer),
+      FIELD(data_parallel_sharding_strategy),
+      FIELD(fsdp_shard_size),
+      FIELD(fsdp_replicate_size),
+      FIELD(reshard_after_forward),
+      FIELD(fsdp_reduce_each_microbatch),
       FIELD(rank_order),
       FIELD(micro_batch_size),
       FIELD(global_batch_size),

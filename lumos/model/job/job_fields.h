@@ -20,7 +20,7 @@ struct FurtherSize {
 /// Where a field lives and, by the alternative, of what type it is.
 using JobMember = std::variant<int64_t Job::*, double Job::*, bool Job::*, std::string Job::*, PipelineSchedule Job::*,
                                Recompute Job::*, RecomputeMethod Job::*, Normalization Job::*, PositionEmbedding Job::*,
-                               ParamsType Job::*, Optimizer Job::*, FurtherSize>;
+                               ParamsType Job::*, Optimizer Job::*, Sharding Job::*, FurtherSize>;
 
 /// The value of the field that lives at `member`.
 template <class J, class Member>

@@ -26,6 +26,7 @@ constexpr Alias kAliases[] = {
     {"activations_checkpoint_method", "recompute_method"},
     {"checkpoint_num_layers", "recompute_num_layers"},
     {"nproc_per_node", "gpus_per_node"},
+    {"param_dtype", "params_dtype"},
 };
 
 /// A switch that gives a field this value when it is on, and says nothing when it is off.
@@ -60,6 +61,7 @@ constexpr std::string_view kDependent[] = {
     "no_position_embedding",                  //
     "padded_vocab_size",                      //
     "nnodes",                                 //
+    "reduce_dtype",                           //
     "num_layers_per_virtual_pipeline_stage",  // resolve_job reads it
 };
 
@@ -152,6 +154,8 @@ constexpr std::string_view kWithoutEffect[] = {
     "end_weight_decay",
     "expert_tensor_parallel_size",
     "finetune",
+    "framework",
+    "fsdp_unit",
     "hysteresis",
     "initial_loss_scale",
     "iteration",
@@ -314,6 +318,9 @@ class Translation {
       if (!mentions("vocab_size")) return give("vocab_size", text, name);
     } else if (name == "nnodes") {
       return nodes(text);
+    } else if (name == "reduce_dtype") {
+      const bool wide = text == "fp32" || text == "float32" || text == "float";
+      return give("grad_reduce_in_fp32", wide ? "true" : "false", name);
     } else {
       settings_.emplace_back(name, text);
     }

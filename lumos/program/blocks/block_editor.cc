@@ -92,6 +92,15 @@ void BlockEditor::remove(uint32_t launch) {
   changed_ = true;
 }
 
+void BlockEditor::stretch(uint32_t launch, double factor) {
+  for (Item& item : items_) {
+    BlockTask& task = item.task;
+    if (!is_gpu_task(task.kind) || task.event != rank_.recovered.list.launches[launch].gpu_row) continue;
+    task.duration_ns = static_cast<int64_t>(static_cast<double>(task.duration_ns) * factor);
+    changed_ = true;
+  }
+}
+
 size_t BlockEditor::call_item(uint32_t launch) const {
   const uint32_t call = rank_.recovered.list.launches[launch].call;
   for (size_t i = 0; i < items_.size(); ++i)
@@ -194,6 +203,13 @@ void BlockEditor::insert_copies(const Block& from, const std::vector<uint32_t>& 
     put(at, std::move(copy));
     follow_on_lane(task.lane, at, EdgeKind::kStream);
   }
+}
+
+void BlockEditor::wait_for(uint16_t lane, uint32_t launch) {
+  const size_t waiting = first_gpu_item(launch);
+  if (waiting == items_.size()) return;
+  items_[waiting].edges.push_back(outer_edge(lane, EdgeKind::kInterStream));
+  changed_ = true;
 }
 
 uint32_t BlockEditor::next_compute(uint32_t launch) const {

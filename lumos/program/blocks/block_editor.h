@@ -38,12 +38,18 @@ class BlockEditor {
   /// The launch no longer happens: its GPU work and the CPU time that served it alone take no time.
   void remove(uint32_t launch);
 
+  /// The launch's GPU work takes `factor` times as long.
+  void stretch(uint32_t launch, double factor);
+
   /// Puts `what` at `at`; it needs what is on the compute stream up to there. The work of `consumer` (a launch of the
   /// block, kNoIndex: nobody in this block) waits for it, or for the communication before it if `prefetched`.
   void insert(const AddedCollective& what, BlockPoint at, uint32_t consumer, bool prefetched = false);
 
   /// Runs the kernels of `launches` of another block of the same rank before `launch`.
   void insert_copies(const Block& from, const std::vector<uint32_t>& launches, uint32_t launch, LaunchStyle style);
+
+  /// The work of `launch` waits for whatever came last on `lane` before the block.
+  void wait_for(uint16_t lane, uint32_t launch);
 
   /// The first compute launch of the block after `launch`, or kNoIndex.
   uint32_t next_compute(uint32_t launch) const;

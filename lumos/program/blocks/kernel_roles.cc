@@ -51,10 +51,19 @@ class RoleFinder {
           break;
       }
     }
+    for (uint32_t i = 0; i < launches_.size(); ++i) sharded(i);
     return roles_;
   }
 
  private:
+  /// What is done for a sharded unit is as large as the unit, or as this rank's part of it.
+  void sharded(uint32_t launch) {
+    const UnitWork work = launches_[launch].unit_work;
+    if (work == UnitWork::kNone || launches_[launch].is_communication) return;
+    const bool whole = work == UnitWork::kCopyOut || work == UnitWork::kReduceIn;
+    roles_[launch] = {whole ? KernelRole::kUnitCopy : KernelRole::kShardCopy};
+  }
+
   KernelMeaning meaning(uint32_t launch) const { return table_.kernel_meaning(launches_[launch].gpu_row); }
   bool gemm(uint32_t launch) const { return meaning(launch).is_product(); }
   bool attention(uint32_t launch) const { return meaning(launch).is(KernelTrait::kAttention); }
@@ -86,7 +95,7 @@ class RoleFinder {
       most = counts[block.shape];
       usual_.clear();
       for (uint32_t i = block.launch_begin; i < block.launch_end; ++i)
-        usual_.push_back(table_.name[launches_[i].gpu_row]);
+        if (launches_[i].unit_work == UnitWork::kNone) usual_.push_back(table_.name[launches_[i].gpu_row]);
     }
   }
 
@@ -241,6 +250,7 @@ class RoleFinder {
     std::vector<bool> extra(block.launch_end - block.launch_begin, false);
     size_t next = 0;
     for (uint32_t i = block.launch_begin; i < block.launch_end; ++i) {
+      if (launches_[i].unit_work != UnitWork::kNone) continue;
       const NameId kernel = table_.name[launches_[i].gpu_row];
       if (next < usual_.size() && usual_[next] == kernel) {
         ++next;
@@ -336,8 +346,9 @@ class RoleFinder {
 
 std::string_view role_name(KernelRole role) {
   constexpr std::string_view names[] = {
-      "qkv",    "projection", "fc1", "fc2",        "logits",  "gemm",      "attention", "attention product", "scores",
-      "hidden", "heads",      "ffn", "vocabulary", "weights", "embedding", "optimizer", "communication",     ""};
+      "qkv",    "projection", "fc1",           "fc2", "logits",     "gemm",    "attention", "attention product",
+      "scores", "hidden",     "heads",         "ffn", "vocabulary", "weights", "embedding", "optimizer",
+      "shard",  "unit",       "communication", ""};
   return names[static_cast<int>(role)];
 }
 

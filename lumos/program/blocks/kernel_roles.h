@@ -27,6 +27,8 @@ enum class KernelRole : uint8_t {
   kWeights,           ///< parameters of this rank: gradient scaling of a bucket
   kEmbedding,         ///< the embedding's weight
   kOptimizer,         ///< parameters that this rank optimizes
+  kShardCopy,         ///< this rank's part of a sharded unit: copies in, sums of reduced gradients
+  kUnitCopy,          ///< a whole sharded unit: gathered parameters out, gradients in
   kCommunication,
   kOther,  ///< constant
 };

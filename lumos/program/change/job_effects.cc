@@ -76,6 +76,26 @@ bool turns_on_or_off(std::string_view field, const Job& base, const Job& target)
   return field == "clip_grad" && is_zero(base.clip_grad) != is_zero(target.clip_grad);
 }
 
+/// Changes of how replicas share out their work that need units, or reductions, which the trace does not have.
+Status check_sharding(const Job& base, const Job& target) {
+  constexpr std::string_view kStrategy = "data_parallel_sharding_strategy";
+  if (base.data_parallel_sharding_strategy != target.data_parallel_sharding_strategy)
+    return no_such_work(kStrategy, base, target);
+  if (!shards_parameters(base)) return {};
+  if (!base.reshard_after_forward && target.reshard_after_forward)
+    return no_such_work("reshard_after_forward", base, target);
+  if (!base.fsdp_reduce_each_microbatch && target.fsdp_reduce_each_microbatch && base.num_microbatches > 1)
+    return no_such_work("fsdp_reduce_each_microbatch", base, target);
+  for (std::string_view field : {"tensor_model_parallel_size", "pipeline_model_parallel_size"}) {
+    const JobField& of = *find_job_field(field);
+    if (job_field_text(base, of) != job_field_text(target, of)) return no_such_work(field, base, target);
+  }
+  if (base.fsdp_shard_size == 1 && target.fsdp_shard_size > 1) return no_such_work("fsdp_shard_size", base, target);
+  const bool spreads_last = !target.fsdp_reduce_each_microbatch && target.num_microbatches > 1;
+  if (spreads_last && base.num_microbatches == 1) return no_such_work("num_microbatches", base, target);
+  return {};
+}
+
 Status check_types(const Job& base, const Job& target) {
   const bool widens = target.params_dtype == ParamsType::kFp32 && base.params_dtype != ParamsType::kFp32;
   if (!widens || !target.use_flash_attn) return {};
@@ -128,6 +148,9 @@ std::string_view reason(std::string_view field, const Job& base, const Job& targ
            : target.pipeline_model_parallel_size == 1 ? "no stage sends to another"
                                                       : "exchanges between stages keep the form that the traces show";
   }
+  if (field == "reshard_after_forward" && !shards_parameters(target)) return "no parameters are gathered";
+  if (field == "fsdp_reduce_each_microbatch" && (!shards_parameters(target) || target.num_microbatches == 1))
+    return shards_parameters(target) ? "there is one micro-batch" : "no parameters are sharded";
   if (field == "use_distributed_optimizer" && target.data_parallel_size == 1) return "there is one replica";
   if (field == "overlap_grad_reduce" && target.data_parallel_size == 1) return "there is one replica";
   if (field == "overlap_param_gather" && (target.data_parallel_size == 1 || !target.use_distributed_optimizer))
@@ -157,6 +180,7 @@ std::vector<std::string_view> changed_fields(const Job& base, const Job& target)
 
 Status check_changes(const Job& base, const Job& target) {
   TRY_STATUS(check_recomputed_layers(base, target));
+  TRY_STATUS(check_sharding(base, target));
   for (std::string_view field : changed_fields(base, target)) {
     const bool other = std::find(kOtherKernels.begin(), kOtherKernels.end(), field) != kOtherKernels.end();
     if (turns_on_or_off(field, base, target)) return no_such_work(field, base, target);

@@ -54,7 +54,8 @@ struct Counts {
   Counts(const Job& job, const Plan& plan)
       : layer(static_cast<double>(layer_parameters(plan))),
         words(static_cast<double>(word_embedding_parameters(plan))),
-        optimizer_bytes(optimizer_bytes_per_parameter(job, plan) / plan.resident.optimizer) {}
+        optimizer_bytes(optimizer_bytes_per_parameter(job, plan) /
+                        (plan.resident.optimizer * static_cast<double>(job.fsdp_shard_size))) {}
 
   double layer;            ///< parameters of one layer on one rank
   double words;            ///< of the word embedding
@@ -86,6 +87,16 @@ double memory_size(const Job& job, const Counts& counts, KernelRole role) {
     default:
       return 1;
   }
+}
+
+/// Bytes of the copies around a sharded unit's collectives, but for the sizes of their reads beside their writes.
+double copied_bytes(const Job& job, KernelRole role, UnitWork work, int16_t layer) {
+  const auto parameters = static_cast<double>(unit_parameters(job, layer));
+  const auto element = static_cast<double>(element_bytes(job));
+  const double gradient = gradient_bytes(job);
+  const double part = role == KernelRole::kShardCopy ? static_cast<double>(job.fsdp_shard_size) : 1;
+  const double each = work == UnitWork::kReduceIn ? element + gradient : is_reducing(work) ? gradient : element;
+  return parameters * each / part;
 }
 
 /// Parameters that a rank holds, in the mean over the stages.
@@ -144,7 +155,14 @@ class Retimer {
     if (task.kind == TaskKind::kTransfer) return task.duration_ns;  // once those beside it are known
     const uint32_t launch = rank.recovered.list.launch_of_row[task.event];
     if (launch == kNoIndex) return task.duration_ns;
-    return scaled(task.duration_ns, roles[launch], rank.recovered.labels[launch].phase);
+    const RoleOf role = roles[launch];
+    const Label& label = rank.recovered.labels[launch];
+    if (role.role == KernelRole::kShardCopy || role.role == KernelRole::kUnitCopy) {
+      const UnitWork work = rank.recovered.list.launches[launch].unit_work;
+      return above_floor(task.duration_ns, copied_bytes(target_, role.role, work, label.layer) /
+                                               copied_bytes(base_, role.role, work, label.layer));
+    }
+    return scaled(task.duration_ns, role, label.phase);
   }
 
   /// Index of what a task transfers; kNoIndex: nothing that is known.
@@ -257,7 +275,23 @@ class Retimer {
     return share * target_counts_.words / base_counts_.words + (1 - share) * layer;
   }
 
+  /// Of a sharded unit's collectives. What was added is given in the changed job's sizes.
+  double unit_bytes_ratio(size_t r, const Transfer& transfer) const {
+    if (transfer.added) return 1;
+    const RecoveredRank& recovered = recovery_.program.ranks[r].recovered;
+    const int16_t layer = recovered.labels[recovered.list.launch_of_row[transfer.row]].layer;
+    const auto bytes = [&](const Job& job) {
+      const double each =
+          transfer.kind == CommKind::kAllGather ? static_cast<double>(element_bytes(job)) : gradient_bytes(job);
+      const double part = transfer.scope == CommScope::kReplicas ? static_cast<double>(job.fsdp_shard_size) : 1;
+      return static_cast<double>(unit_parameters(job, layer)) * each / part;
+    };
+    return bytes(target_) / bytes(base_);
+  }
+
   double bytes_ratio(size_t r, const Transfer& transfer) const {
+    if (transfer.scope == CommScope::kShard || transfer.scope == CommScope::kReplicas)
+      return unit_bytes_ratio(r, transfer);
     if (transfer.scope != CommScope::kData)
       return expected_bytes(target_, transfer.scope, transfer.kind) /
              expected_bytes(base_, transfer.scope, transfer.kind);

@@ -45,6 +45,9 @@ void edit_data(SwitchedRank& rank, const Block& block, BlockEditor& editor);
 /// `forward_of` finds the forward block of the same layer, or nullptr.
 void edit_recompute(SwitchedRank& rank, const Block& block, const Block* forward, BlockEditor& editor);
 
+/// Units of a job that shards its parameters: gathers, reductions, layers that run again.
+void edit_sharded(SwitchedRank& rank, const Block& block, const Block* forward_of, BlockEditor& editor);
+
 /// Communication that comes after the passes of one step: what moved there keeps its row, the rest is new.
 struct TailWork {
   std::vector<AddedCollective> before_optimizer;

@@ -10,12 +10,12 @@ namespace lumos {
 namespace {
 
 Moment reduce_moment(const Job& job) {
-  if (job.data_parallel_size == 1) return Moment::kNever;
+  if (job.data_parallel_size == 1 || shards_parameters(job)) return Moment::kNever;
   return job.overlap_grad_reduce ? Moment::kEarly : Moment::kLate;
 }
 
 Moment gather_moment(const Job& job) {
-  if (job.data_parallel_size == 1 || !job.use_distributed_optimizer) return Moment::kNever;
+  if (job.data_parallel_size == 1 || !job.use_distributed_optimizer || shards_parameters(job)) return Moment::kNever;
   return job.overlap_param_gather ? Moment::kEarly : Moment::kLate;
 }
 
@@ -74,7 +74,9 @@ class RankSwitcher {
   void edit(const Block& from, Block& to) {
     BlockEditor editor(recovery_.program, before_, from);
     auto forward = forwards_.find({from.label.step, from.label.microbatch, from.label.layer});
-    edit_recompute(context_, from, forward == forwards_.end() ? nullptr : forward->second, editor);
+    const Block* forward_of = forward == forwards_.end() ? nullptr : forward->second;
+    edit_recompute(context_, from, forward_of, editor);
+    edit_sharded(context_, from, forward_of, editor);
     edit_tensor(context_, from, editor);
     edit_data(context_, from, editor);
     to.task_begin = static_cast<uint32_t>(after_.tasks.size());
@@ -141,9 +143,9 @@ class RankSwitcher {
 }  // namespace
 
 bool Switches::any() const {
-  return tensor_grows || tensor_ends || pipeline_grows || sequence_on || sequence_off || buckets_change ||
-         embedding_ends || embedding_begins || reduce_before != reduce_after || gather_before != gather_after ||
-         reduces_otherwise || recompute_before != recompute_after;
+  return units_change || tensor_grows || tensor_ends || pipeline_grows || sequence_on || sequence_off ||
+         buckets_change || embedding_ends || embedding_begins || reduce_before != reduce_after ||
+         gather_before != gather_after || reduces_otherwise || recompute_before != recompute_after;
 }
 
 Switches switches_between(const Job& base, const Job& target) {
@@ -166,6 +168,10 @@ Switches switches_between(const Job& base, const Job& target) {
   out.embedding_begins = !sums_embedding(base) && sums_embedding(target);
   if (out.reduce_after == Moment::kNever) out.reduce_after = out.reduce_before;
   if (target.data_parallel_size == 1) out.gather_after = out.gather_before;
+  out.units_change = base.reshard_after_forward != target.reshard_after_forward ||
+                     base.fsdp_reduce_each_microbatch != target.fsdp_reduce_each_microbatch ||
+                     (base.fsdp_replicate_size > 1) != (target.fsdp_replicate_size > 1);
+  out.units_change &= shards_parameters(base);
   out.recompute_before = base.recompute_granularity;
   out.recompute_after = target.recompute_granularity;
   return out;

@@ -24,6 +24,7 @@ struct Switches {
   bool embedding_ends = false;     ///< a tied embedding's gradient is summed over its two stages, and no more
   bool embedding_begins = false;   ///< now, and not before
   bool reduces_otherwise = false;  ///< reduce-scatter instead of all-reduce, or back
+  bool units_change = false;       ///< when sharded units are gathered or reduced, and over whom
   Recompute recompute_before = Recompute::kNone, recompute_after = Recompute::kNone;
 
   bool any() const;

@@ -1,6 +1,7 @@
 // How the groups of a job lie on its own nodes, in the words of the network model.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lumos/plan/ops/layout.h"
@@ -28,6 +29,16 @@ struct RankPlace {
 };
 
 inline RankPlace place_of(const Job& job, int64_t rank) { return {position_of(job, rank)[Dimension::kPipeline]}; }
+
+/// Replicas that share out one model in a sharded job, neighbours along the data axis; and the holders of one shard.
+inline GroupSpan span_of_shards(const Job& job) {
+  const int64_t per_node = job.gpus_per_node / mesh_of(job).stride(Dimension::kData);
+  return {job.fsdp_shard_size, std::clamp<int64_t>(per_node, 1, job.fsdp_shard_size)};
+}
+inline GroupSpan span_of_shard_holders(const Job& job) {
+  const int64_t per_node = job.gpus_per_node / (mesh_of(job).stride(Dimension::kData) * job.fsdp_shard_size);
+  return {job.fsdp_replicate_size, std::clamp<int64_t>(per_node, 1, job.fsdp_replicate_size)};
+}
 
 /// Stages `stage` and `other` of one pipeline.
 inline GroupSpan span_of_stages(const Job& job, int64_t stage, int64_t other) {

@@ -23,9 +23,13 @@ std::vector<Part> list_parts(const RecoveredRank& rank) {
     const Pass& pass = rank.passes[p];
     for (uint32_t i = pass.begin; i < pass.end; ++i) {
       Label label = rank.labels[i];
+      if (rank.list.launches[i].gathers_ahead && i > pass.begin) {
+        parts.back().launch_end = i + 1;  // part of the work beside which the host asks for it
+        continue;
+      }
       // What is recomputed belongs to the backward of its layer, whether it comes before all of it or in its middle.
       const bool starts = i == pass.begin || pass.phase == Phase::kOptimizer || pass.phase == Phase::kGradSync ||
-                          pass.phase == Phase::kP2p || label.layer != rank.labels[i - 1].layer;
+                          pass.phase == Phase::kP2p || label.layer != parts.back().label.layer;
       const bool same_backward = !parts.empty() && parts.back().label.microbatch == label.microbatch &&
                                  parts.back().label.chunk == label.chunk && parts.back().label.layer == label.layer &&
                                  ((parts.back().label.phase == Phase::kRecompute && label.phase == Phase::kBackward) ||

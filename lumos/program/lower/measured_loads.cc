@@ -30,7 +30,23 @@ struct RankLoads {
   Interference interference;
 };
 
-RankLoads measure_rank(ExecGraph graph, const RankTransfers& transfers) {
+/// Per row of the table: where in its block it is launched. Sharded units are gathered and reduced beside the same
+/// kernels of every layer, so that products of one kernel and other shapes would look like slow ones.
+std::vector<uint32_t> places_of(const RankProgram& rank) {
+  std::vector<uint32_t> places(rank.table->size(), 0);
+  for (const Block& block : rank.blocks) {
+    uint32_t ordinal = 0;
+    for (uint32_t l = block.launch_begin; l < block.launch_end; ++l) {
+      const Launch& launch = rank.recovered.list.launches[l];
+      if (launch.unit_work == UnitWork::kNone) ++ordinal;
+      places[launch.gpu_row] =
+          ordinal * static_cast<uint32_t>(BlockRole::kUnplaced) + static_cast<uint32_t>(block.role);
+    }
+  }
+  return places;
+}
+
+RankLoads measure_rank(ExecGraph graph, const RankTransfers& transfers, const std::vector<uint32_t>& places) {
   RankLoads out;
   const Timeline timeline = measured_moves(graph, transfers);
   const std::vector<int64_t> overlap = overlaps(graph, timeline);
@@ -42,16 +58,21 @@ RankLoads measure_rank(ExecGraph graph, const RankTransfers& transfers) {
     if ((!transfer && !is_compute_task(graph.kind[task])) || row == kNoIndex) continue;
     out.rows[row] = {load_class(table, row, graph.kind[task]), overlap[task]};
   }
-  out.interference = fit_interference(graph, timeline);
+  out.interference = fit_interference(graph, timeline, places);
   return out;
 }
 
 }  // namespace
 
-MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vector<RankTransfers>& transfers,
-                            int threads) {
+MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const Program& program,
+                            const std::vector<RankTransfers>& transfers, int threads) {
   std::vector<RankLoads> ranks(graphs.size());
-  parallel_for(graphs.size(), threads, [&](size_t r) { ranks[r] = measure_rank(graphs[r], transfers[r]); });
+  parallel_for(graphs.size(), threads, [&](size_t r) {
+    const auto& launches = program.ranks[r].recovered.list.launches;
+    const bool sharded = std::any_of(launches.begin(), launches.end(),
+                                     [](const Launch& launch) { return launch.unit_work == UnitWork::kGather; });
+    ranks[r] = measure_rank(graphs[r], transfers[r], sharded ? places_of(program.ranks[r]) : std::vector<uint32_t>{});
+  });
   MeasuredLoads out;
   std::array<double, static_cast<size_t>(LoadClass::kCount)> weighted{};
   for (RankLoads& rank : ranks) {

@@ -23,8 +23,8 @@ struct MeasuredLoads {
 };
 
 /// `graphs` are those that `program` was made of. O(tasks log tasks).
-MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const std::vector<RankTransfers>& transfers,
-                            int threads = 0);
+MeasuredLoads measure_loads(const std::vector<ExecGraph>& graphs, const Program& program,
+                            const std::vector<RankTransfers>& transfers, int threads = 0);
 
 /// The loads of the tasks of a graph that was lowered with `times`. What a duration has grown by, its measured overlap
 /// has, too; of a transfer only the part in which bytes move.

@@ -175,7 +175,10 @@ class StagePlanner {
 
   /// Position in the step that decides what a pass looks like: gradient hooks fire in the last backward, parameters are
   /// gathered in the first forward.
-  static int16_t moment(int16_t microbatch, int64_t microbatches) {
+  int16_t moment(int16_t microbatch, int64_t microbatches) const {
+    // Where every micro-batch reduces, all but the first add to what earlier ones left.
+    const bool alike = shards_parameters(target_) && target_.fsdp_reduce_each_microbatch;
+    if (alike) return microbatch == 0 ? 0 : 1;
     if (microbatch + 1 == microbatches) return 2;
     return microbatch == 0 ? 0 : 1;
   }
@@ -184,17 +187,26 @@ class StagePlanner {
     return backward ? step(rank).backwards : step(rank).forwards;
   }
 
+  /// Where gradients are reduced in the last micro-batch and the trace has none between it and the first, those are
+  /// like the first: they must not reduce.
+  int16_t nearest_moment(int16_t microbatch, const std::vector<PassBlocks>& all) const {
+    const int16_t wanted = moment(microbatch, target_.num_microbatches);
+    const bool traced = std::any_of(all.begin(), all.end(), [&](const PassBlocks& pass) {
+      return moment(pass.microbatch, base_.num_microbatches) == wanted;
+    });
+    return wanted == 1 && !traced && shards_parameters(target_) && !target_.fsdp_reduce_each_microbatch ? 0 : wanted;
+  }
+
   /// A recovered pass of the same kind and moment; the same one where the schedule is unchanged.
   const PassBlocks& like(PassKey key, uint32_t rank, bool any_chunk, bool entry_end, bool exit_end) {
     const auto& all = passes(rank, key.backward);
     std::vector<uint32_t> candidates;
+    const int16_t wanted = nearest_moment(key.microbatch, all);
     for (int strict = 2; strict >= 0 && candidates.empty(); --strict) {
       for (uint32_t i = 0; i < all.size(); ++i) {
         if (same_schedule_ && strict == 2 && (all[i].microbatch != key.microbatch || all[i].chunk != key.chunk))
           continue;
-        if (strict > 0 &&
-            moment(all[i].microbatch, base_.num_microbatches) != moment(key.microbatch, target_.num_microbatches))
-          continue;
+        if (strict > 0 && moment(all[i].microbatch, base_.num_microbatches) != wanted) continue;
         if (!any_chunk && strict > 0 && entry_end && all[i].chunk != (key.backward ? chunks(base_) - 1 : 0)) continue;
         if (!any_chunk && strict > 0 && exit_end && all[i].chunk != (key.backward ? 0 : chunks(base_) - 1)) continue;
         candidates.push_back(i);
@@ -218,8 +230,9 @@ class StagePlanner {
   }
 
   void put_layers(PassKey key, std::vector<PlacedBlock>& out) {
+    // Sharded layers run again inside of their own backward, behind what gathers their parameters.
     const bool recomputes = key.backward && target_.recompute_granularity == Recompute::kFull &&
-                            base_.recompute_granularity != Recompute::kFull;
+                            base_.recompute_granularity != Recompute::kFull && !shards_parameters(base_);
     if (same_layers_ && !recomputes) {
       put_all(donor_, like(key, donor_, false, false, false).layers, out);
       return;
@@ -231,8 +244,17 @@ class StagePlanner {
       const bool this_one = target_.recompute_method != RecomputeMethod::kBlock || i < target_.recompute_num_layers;
       if (recomputes && this_one)
         put(donor_, draw_.pick(like({false, key.microbatch, key.chunk}, donor_, true, false, false).layers), out);
-      put(donor_, draw_.pick(pass.layers), out);
+      put(donor_, shards_parameters(base_) ? draw_like_place(pass.layers, i) : draw_.pick(pass.layers), out);
     }
+  }
+
+  /// The first of a pass's layers and the last one gather what others have gathered, or nothing: their like are drawn
+  /// apart from those in between.
+  uint32_t draw_like_place(const std::vector<uint32_t>& layers, int64_t i) {
+    if (i == 0) return layers.front();
+    if (i + 1 == layers_) return layers.back();
+    if (layers.size() < 3) return layers.front();
+    return layers[1 + draw_.next() % (layers.size() - 2)];
   }
 
   bool put_exchange(uint32_t pattern, std::vector<PlacedBlock>& out) {
@@ -400,7 +422,7 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   recovery.network = fit_network(recovery.program, recovery.transfers, job, network_defaults);
   bound_transfers(recovery.network, recovery.program, job, &recovery.transfers);
   find_host_lags(recovery.program, recovery.transfers);
-  recovery.loads = measure_loads(graphs, recovery.transfers, threads);
+  recovery.loads = measure_loads(graphs, recovery.program, recovery.transfers, threads);
   recovery.roles.resize(graphs.size());
   parallel_for(graphs.size(), threads, [&](size_t r) { recovery.roles[r] = find_roles(recovery.program.ranks[r]); });
   recovery.kernels = fit_kernels(recovery.program.ranks, recovery.roles, job, threads);

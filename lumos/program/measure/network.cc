@@ -197,6 +197,10 @@ GroupSpan span_of(const Job& job, CommScope scope, int64_t stage, int64_t peer_s
       return span_along(job, Axis::kTensor);
     case CommScope::kData:
       return span_along(job, Axis::kData);
+    case CommScope::kShard:
+      return span_of_shards(job);
+    case CommScope::kReplicas:
+      return span_of_shard_holders(job);
     case CommScope::kPipeline:
       return span_of_stages(job, stage, peer_stage);
     case CommScope::kEmbedding:
@@ -221,6 +225,12 @@ double expected_bytes(const Job& job, CommScope scope, CommKind kind) {
     case CommScope::kData: {
       const double bucket = static_cast<double>(std::max<int64_t>(job.ddp_bucket_size, 1 << 20));
       return bucket * (kind == CommKind::kAllGather ? static_cast<double>(element_bytes(job)) : gradient_bytes(job));
+    }
+    case CommScope::kShard:
+    case CommScope::kReplicas: {
+      const double unit = static_cast<double>(unit_parameters(job, 0)) /
+                          (scope == CommScope::kReplicas ? static_cast<double>(job.fsdp_shard_size) : 1);
+      return unit * (kind == CommKind::kAllGather ? static_cast<double>(element_bytes(job)) : gradient_bytes(job));
     }
     case CommScope::kModel:
       break;

@@ -61,6 +61,13 @@ std::optional<CommScope> scope_of_description(std::string_view description) {
   return std::nullopt;
 }
 
+/// Of a sharded unit's collective.
+std::optional<CommScope> scope_of_unit(UnitWork work) {
+  if (work == UnitWork::kGather || work == UnitWork::kReduce) return CommScope::kShard;
+  if (work == UnitWork::kReplicaReduce) return CommScope::kReplicas;
+  return std::nullopt;
+}
+
 /// Scopes of a rank's communication streams where the metadata does not tell: NCCL gives each group a stream, and what
 /// the program does there tells the group.
 std::map<int64_t, CommScope> scopes_of_streams(const RankProgram& rank, const Job& job) {
@@ -99,6 +106,14 @@ std::map<int64_t, CommScope> scopes_of_streams(const RankProgram& rank, const Jo
   return scopes;
 }
 
+/// Of a unit's collective, as the job's sizes say.
+int64_t unit_bytes(const Job& job, const Transfer& transfer, int16_t layer) {
+  const auto parameters = static_cast<double>(unit_parameters(job, layer));
+  if (transfer.kind == CommKind::kAllGather) return static_cast<int64_t>(parameters * element_bytes(job));
+  const auto gradients = static_cast<int64_t>(parameters * (job.grad_reduce_in_fp32 ? 4 : element_bytes(job)));
+  return transfer.scope == CommScope::kReplicas ? gradients / job.fsdp_shard_size : gradients;
+}
+
 /// Bytes that the job's sizes imply, for traces without metadata. Buckets are taken to be equal.
 void imply_bytes(const RankProgram& rank, const Job& job, RankTransfers& out) {
   std::map<CommKind, std::map<int16_t, int64_t>> buckets;  // kind -> step -> how many
@@ -115,7 +130,9 @@ void imply_bytes(const RankProgram& rank, const Job& job, RankTransfers& out) {
   for (Transfer& transfer : out.transfers) {
     if (transfer.bytes >= 0) continue;
     const Label& label = label_of(transfer);
-    if (is_bucket(transfer)) {
+    if (transfer.scope == CommScope::kShard || transfer.scope == CommScope::kReplicas) {
+      transfer.bytes = unit_bytes(job, transfer, label.layer);
+    } else if (is_bucket(transfer)) {
       int64_t most = 1;
       for (auto& [step, count] : buckets[transfer.kind]) most = std::max(most, count);
       const bool gradients = transfer.kind != CommKind::kAllGather && job.grad_reduce_in_fp32;
@@ -172,7 +189,9 @@ RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
       transfer.bytes = collective_bytes(launch.collective, *detail, type_of(table, *detail));
       told = scopes.of(*detail);
     }
-    if (launch.is_p2p()) {
+    if (const auto of_unit = scope_of_unit(launch.unit_work)) {
+      transfer.scope = *of_unit;
+    } else if (launch.is_p2p()) {
       transfer.scope = CommScope::kPipeline;
       transfer.sends = launch.sends;
       transfer.receives = launch.receives;
@@ -229,6 +248,12 @@ Meeting meeting_of(const Mesh& mesh, int32_t rank, const Transfer& transfer, int
       break;
     case CommScope::kData:
       first[Dimension::kData] = 0;
+      break;
+    case CommScope::kShard:
+      place.data = -1 - place.data / job.fsdp_shard_size;
+      break;
+    case CommScope::kReplicas:
+      place.data = -1 - place.data % job.fsdp_shard_size;
       break;
     case CommScope::kEmbedding:
       first[Dimension::kPipeline] = 0;
@@ -317,6 +342,12 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
 }
 
 }  // namespace
+
+int64_t unit_parameters(const Job& job, int16_t layer) {
+  if (layer >= 0) return layer_parameters(job);
+  const int64_t last = job.pipeline_model_parallel_size - 1;
+  return stage_parameters(job, 0).embedding + stage_parameters(job, last).head;
+}
 
 std::vector<RankTransfers> find_transfers(const Program& program, const std::vector<RankCatalog>& catalogs,
                                           const Job& job) {

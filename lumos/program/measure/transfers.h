@@ -18,8 +18,10 @@ enum class CommScope : uint8_t {
   kPipeline,   ///< point to point between stages
   kEmbedding,  ///< first and last stage: the tied embedding's gradient
   kModel,      ///< all stages, perhaps all ranks: gradient norm, overflow flags
+  kShard,      ///< replicas that share out one model: parameters gathered, gradients reduced
+  kReplicas,   ///< holders of the same shard: the second half of a hybrid's reduction
 };
-inline constexpr int kNumScopes = 5;
+inline constexpr int kNumScopes = 7;
 
 enum class CommKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kPointToPoint };
 
@@ -46,6 +48,9 @@ struct Transfer {
 inline bool moves_parameters(const Transfer& transfer) {
   return transfer.scope == CommScope::kData && (transfer.kind != CommKind::kAllReduce || transfer.bytes > (1 << 20));
 }
+
+/// Parameters of a sharded unit on a rank: a layer's, or with `layer` -1 what is outside of layers.
+int64_t unit_parameters(const Job& job, int16_t layer);
 
 struct RankTransfers {
   std::vector<Transfer> transfers;  ///< by start

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <unordered_map>
 #include <utility>
 
 #include "lumos/program/recover/launch_collective.h"
@@ -38,7 +39,7 @@ class ContextStack {
   void describe(Launch& launch, CollectiveContext& collective) const {
     collective.asked = asked_;
     size_t checkpoint_at = SIZE_MAX;
-    bool engine_after = false;
+    bool engine_after = false, runs_again = false, in_node = false;
     for (size_t i = 0; i < open_.size(); ++i) {
       const uint32_t row = open_[i];
       const OperatorMeaning meaning = operator_of(table_, row);
@@ -46,6 +47,7 @@ class ContextStack {
       launch.in_optimizer |= meaning.is(OperatorTrait::kOptimizer);
       launch.is_zeroing |= meaning.is(OperatorTrait::kZeroing);
       collective.in_all_to_all |= meaning.is(OperatorTrait::kAllToAll);
+      if (meaning.unit != UnitWork::kNone) launch.unit_work = meaning.unit;
       if (const CollectiveHint hint = collective_hint(row); hint.tells()) collective.around = hint;
       // The engine calls the checkpoint's backward too: only what it calls inside counts.
       const bool engine = meaning.is(OperatorTrait::kEngine);
@@ -54,9 +56,17 @@ class ContextStack {
       if (table_.kind[row] != EventKind::kCpuOp) continue;
       if (launch.outer_op == kNoIndex) launch.outer_op = row;
       launch.inner_op = row;
+      // What the engine calls is a node, whatever it is called.
+      const bool is_node = i > 0 && operator_of(table_, open_[i - 1]).is(OperatorTrait::kEngine);
       const OpDetail* op = table_.op_detail(row);
-      if (op && op->sequence >= 0) launch.sequence_op = row;
+      const bool inside = std::exchange(in_node, in_node || is_node);
+      if (op == nullptr || op->sequence < 0) continue;
+      // Autograd numbers what runs inside of its own nodes only where a checkpoint runs a forward again there.
+      const bool again = inside && !meaning.in_backward() && checkpoint_at == SIZE_MAX;
+      runs_again |= again;
+      if (!again) launch.sequence_op = row;
     }
+    launch.in_recompute = runs_again;
     if (checkpoint_at == SIZE_MAX) return;
     launch.checkpoint_op = open_[checkpoint_at];
     launch.in_recompute = !engine_after;
@@ -74,6 +84,36 @@ class ContextStack {
   std::vector<uint32_t> open_;
   CollectiveHint asked_;
 };
+
+/// The autograd engine's threads run nothing else: hooks and callbacks that it calls outside of its nodes, too.
+void mark_engine_threads(const EventTable& table, std::vector<Launch>& launches) {
+  std::vector<bool> has_engine(table.lanes.size(), false);
+  for (uint32_t row = 0; row < table.size(); ++row)
+    if (table.kind[row] == EventKind::kCpuOp && operator_of(table, row).is(OperatorTrait::kEngine))
+      has_engine[table.lane[row]] = true;
+  std::vector<uint32_t> outside(table.lanes.size() + 1, 0);
+  for (const Launch& launch : launches)
+    if (launch.lane != kNoIndex && !launch.in_backward) ++outside[launch.lane];
+  const auto main = std::max_element(outside.begin(), outside.end()) - outside.begin();
+  for (Launch& launch : launches) {
+    // The thread that runs forwards may run the engine, too.
+    if (launch.lane == kNoIndex || !has_engine[launch.lane] || launch.lane == main) continue;
+    launch.in_backward = true;
+    launch.is_zeroing = false;
+  }
+}
+
+/// What a checkpoint runs again it runs in one go: launches without a number in between belong to it.
+void join_recomputed(std::vector<Launch>& launches) {
+  std::unordered_map<uint32_t, std::pair<size_t, size_t>> extent;  // by node
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (!launches[i].in_recompute || launches[i].checkpoint_op != kNoIndex) continue;
+    extent.try_emplace(launches[i].sequence_op, i, i).first->second.second = i;
+  }
+  for (const auto& [node, range] : extent)
+    for (size_t i = range.first; i < range.second; ++i)
+      launches[i].in_recompute |= launches[i].sequence_op == node && launches[i].checkpoint_op == kNoIndex;
+}
 
 /// GPU rows by correlation, in file order; rows without one stand alone.
 class GpuRows {
@@ -183,6 +223,9 @@ LaunchList list_launches(const EventTable& table) {
     }
     list.launches.push_back(launch);
   }
+  mark_engine_threads(table, list.launches);
+  join_recomputed(list.launches);
+  mark_unit_work(table, list.launches);
   return list;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "lumos/program/recover/unit_work.h"
 #include "lumos/trace/table/event_table.h"
 #include "lumos/trace/words/collective_kind.h"
 
@@ -28,6 +29,8 @@ struct Launch {
   bool sends = false;       ///< of point-to-point transfers, where the trace tells
   bool receives = false;
   CollectiveKind collective = CollectiveKind::kUnknown;  ///< of communication
+  UnitWork unit_work = UnitWork::kNone;                  ///< part in gathering or reducing a sharded unit
+  bool gathers_ahead = false;  ///< of a unit that is used after other work; set by program/recover/units
 
   bool is_p2p() const { return is_communication && collective == CollectiveKind::kSendRecv; }
 };

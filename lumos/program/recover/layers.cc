@@ -6,6 +6,7 @@
 #include "lumos/program/recover/passes.h"
 #include "lumos/program/recover/period.h"
 #include "lumos/program/recover/single_layer.h"
+#include "lumos/program/recover/units.h"
 
 namespace lumos {
 namespace {
@@ -28,10 +29,12 @@ class LayerFinder {
         rank_.labels[i] = {pass.phase, pass.step, pass.microbatch, pass.chunk, -1};
     for (const Pass& pass : rank_.passes)
       if (pass.phase == Phase::kForward) label_forward(pass);
+    label_units(table_, rank_);  // what a backward's hooks point at lies beside them
     for (const Pass& pass : rank_.passes)
       if (pass.phase == Phase::kRecompute) label_recompute(pass);
     for (const Pass& pass : rank_.passes)
       if (pass.phase == Phase::kBackward) label_backward(pass);
+    label_units(table_, rank_);
     for (const Label& label : rank_.labels) rank_.unplaced += label.phase == Phase::kUnknown;
   }
 
@@ -40,7 +43,7 @@ class LayerFinder {
   std::vector<uint32_t> tokens(const Pass& pass, std::vector<uint32_t>* launch_of_token) const {
     std::vector<uint32_t> tokens;
     for (uint32_t i = pass.begin; i < pass.end; ++i) {
-      if (is_bucket_communication(launches_[i])) continue;
+      if (is_bucket_communication(launches_[i]) || launches_[i].unit_work != UnitWork::kNone) continue;
       tokens.push_back(static_cast<uint32_t>(table_.name[launches_[i].gpu_row]));
       launch_of_token->push_back(i);
     }
@@ -132,12 +135,24 @@ class LayerFinder {
     label_range(pass, launch_of_token, found, true);
   }
 
+  /// What the first node of a layer's backward runs again is the layer's.
+  void label_run_again(uint32_t begin, uint32_t end) {
+    for (uint32_t i = begin; i < end; ++i)
+      if (const uint32_t forward = ops_.forward_of(launches_[i]); forward != kNoIndex)
+        rank_.labels[i].layer = rank_.labels[forward].layer;
+  }
+
   /// A checkpoint runs the launches of its forward again, in their order.
   void label_recompute(const Pass& pass) {
     for (uint32_t begin = pass.begin; begin < pass.end;) {
       const uint32_t checkpoint = launches_[begin].checkpoint_op;
       uint32_t end = begin + 1;
       while (end < pass.end && launches_[end].checkpoint_op == checkpoint) ++end;
+      if (checkpoint == kNoIndex) {
+        label_run_again(begin, end);
+        begin = end;
+        continue;
+      }
       const uint32_t row = ops_.forward_row(checkpoint, false);
       const uint32_t first = row == kNoIndex ? kNoIndex : ops_.first_launch_in(row);
       for (uint32_t i = begin; i < end && first != kNoIndex; ++i) {

@@ -124,9 +124,15 @@ class Cutter {
       const Launch& launch = launches_[i];
       const bool upload = table_.kind[launch.gpu_row] == EventKind::kMemcpy &&
                           table_.kernel_meaning(launch.gpu_row).is(KernelTrait::kHostToDevice);
-      if (launch.is_zeroing || upload || launch.sequence_op != kNoIndex) return i;
+      if (launch.is_zeroing || upload || launch.sequence_op != kNoIndex || is_gathering(launch.unit_work)) return i;
     }
     return end;
+  }
+
+  /// The gradient of one that a backward of a loss begins with is made by whoever asks for the backward.
+  bool starts_backward(uint32_t launch) const {
+    const uint32_t op = launches_[launch].outer_op;
+    return op != kNoIndex && table_.operator_meaning(op).is(OperatorTrait::kFirstGradient);
   }
 
   bool gathers_parameters(const Launch& launch) const {
@@ -149,6 +155,8 @@ class Cutter {
       begin = end;
     }
     for (auto [begin, end] : forwards) {
+      if (end < size && phase_[end] == Phase::kBackward && starts_backward(end - 1))
+        fill(--end, end + 1, Phase::kBackward);
       if (end - begin >= kShortestForwardShare * longest) continue;
       if (end < size && phase_[end] == Phase::kBackward)
         fill(begin, end, Phase::kBackward);

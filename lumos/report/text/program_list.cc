@@ -11,6 +11,7 @@
 #include "lumos/program/blocks/kernel_roles.h"
 #include "lumos/program/lower/lower.h"
 #include "lumos/program/step_figures.h"
+#include "lumos/report/text/unit_list.h"
 #include "lumos/report/text_table.h"
 #include "lumos/sim/simulate.h"
 
@@ -72,6 +73,7 @@ std::string rank_text(const RankProgram& rank, const LoweredAgain& again) {
                fmt::format("{:.3f}", one.mean_ms()), fmt::format("{:.3f}", one.deviation_ms())});
   }
   out += table.text();
+  out += units_text(rank);
   out +=
       fmt::format("  replayed {:.3f} ms; recovered and lowered again {:.3f} ms\n", again.direct_ms, again.lowered_ms);
   if (again.other_step_pct)

@@ -102,7 +102,8 @@ constexpr TraitRow kTraits[] = {
     {Where::kHolds, "Embedding", OperatorTrait::kEmbedding},
     {Where::kBegins, kStep, OperatorTrait::kStepMark},
     {Where::kBegins, "gloo:", OperatorTrait::kGloo},
-    {Where::kBegins, "FSDP::", OperatorTrait::kSharded},
+    {Where::kIs, "aten::ones_like", OperatorTrait::kFirstGradient},
+    {Where::kBegins, kShardedAnnotation, OperatorTrait::kSharded},
     {Where::kBegins, "FullyShardedDataParallel.", OperatorTrait::kSharded},
     {Where::kBegins, "Torch-Compiled Region", OperatorTrait::kCompiledRegion},
     {Where::kBegins, "CompiledFunction", OperatorTrait::kCompiledRegion},
@@ -118,6 +119,7 @@ OperatorMeaning operator_meaning(std::string_view name) {
   OperatorMeaning meaning;
   meaning.known = true;
   meaning.hint = hint_of_name(name);
+  meaning.unit = unit_work_of_name(name);
   for (const OperatorRow& row : kOperators) {
     if (!matches(row.where, row.pattern, name)) continue;
     meaning.op = row.op;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lumos/trace/words/collective_kind.h"
+#include "lumos/trace/words/unit_work.h"
 
 namespace lumos {
 
@@ -57,12 +58,14 @@ enum class OperatorTrait : uint32_t {
   kGloo = 1u << 15,            ///< a gloo operation itself, which a CPU thread runs
   kSharded = 1u << 16,         ///< FSDP gathers, frees or reduces what is sharded
   kCompiledRegion = 1u << 17,  ///< code that a compiler fused
+  kFirstGradient = 1u << 18,   ///< makes the gradient of one that a backward of a loss begins with
 };
 
 struct OperatorMeaning {
   bool known = false;  ///< the name was looked up
   Operator op = Operator::kOther;
-  CollectiveHint hint;  ///< the collective that PyTorch names here
+  UnitWork unit = UnitWork::kNone;  ///< of a sharded job
+  CollectiveHint hint;              ///< the collective that PyTorch names here
   uint32_t traits = 0;
 
   bool is(OperatorTrait trait) const { return (traits & static_cast<uint32_t>(trait)) != 0; }
