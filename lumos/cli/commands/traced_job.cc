@@ -8,6 +8,7 @@
 #include "lumos/base/toml.h"
 #include "lumos/graph/rank/build.h"
 #include "lumos/model/job/job_fields.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/program/facts/traced_facts.h"
 
 namespace lumos {
@@ -19,7 +20,7 @@ std::vector<size_t> ranks_that_differ(const SharedTables& tables, const Job& job
   std::vector<size_t> some;
   std::vector<int64_t> stages;
   for (size_t i = 0; i < tables.size(); ++i) {
-    const int64_t stage = place_of(job, tables[i]->info.rank).stage;
+    const int64_t stage = position_of(job, tables[i]->info.rank)[Dimension::kPipeline];
     if (std::find(stages.begin(), stages.end(), stage) != stages.end()) continue;
     stages.push_back(stage);
     some.push_back(i);
