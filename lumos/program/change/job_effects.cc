@@ -182,7 +182,8 @@ Status check_changes(const Job& base, const Job& target) {
   TRY_STATUS(check_recomputed_layers(base, target));
   TRY_STATUS(check_sharding(base, target));
   for (std::string_view field : changed_fields(base, target)) {
-    const bool other = std::find(kOtherKernels.begin(), kOtherKernels.end(), field) != kOtherKernels.end();
+    const bool further = std::holds_alternative<FurtherSize>(find_job_field(field)->member);
+    const bool other = further || std::find(kOtherKernels.begin(), kOtherKernels.end(), field) != kOtherKernels.end();
     if (turns_on_or_off(field, base, target)) return no_such_work(field, base, target);
     if (other && field != "recompute_method" && why_unused(field, base, target).empty())
       return no_such_work(field, base, target);

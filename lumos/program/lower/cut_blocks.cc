@@ -1,6 +1,7 @@
 // Cuts the graph of a rank into blocks of the program.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "lumos/base/result.h"
 #include "lumos/program/blocks/program.h"
@@ -149,7 +150,7 @@ class Cutter {
         out_(out),
         table_(*out.table),
         rank_(out.recovered) {
-    for (uint32_t id = 0; id < table_.names->size(); ++id) name_hash_.push_back(text_hash(table_.text(NameId{id})));
+    name_hash_.resize(table_.names->size());
   }
 
   void run() {
@@ -254,7 +255,14 @@ class Cutter {
     }
   }
 
-  Block make_block(uint32_t index) const {
+  /// Equal on all ranks, whose numbers for names differ.
+  uint64_t name_hash(NameId name) {
+    std::optional<uint64_t>& hash = name_hash_[static_cast<uint32_t>(name)];
+    if (!hash) hash = text_hash(table_.text(name));
+    return *hash;
+  }
+
+  Block make_block(uint32_t index) {
     const Part& part = parts_[index];
     bool before_layers = true;
     for (uint32_t p = index; p-- > 0 && parts_[p].pass == part.pass;) before_layers &= parts_[p].label.layer < 0;
@@ -267,7 +275,7 @@ class Cutter {
     block.shape = static_cast<uint64_t>(block.role);
     for (uint32_t i = part.launch_begin; i < part.launch_end; ++i) {
       const uint32_t row = rank_.list.launches[i].gpu_row;
-      block.shape = mix(block.shape, name_hash_[static_cast<uint32_t>(table_.name[row])]);
+      block.shape = mix(block.shape, name_hash(table_.name[row]));
       block.shape = mix(block.shape, static_cast<uint64_t>(table_.lanes[table_.lane[row]].tid));
     }
     return block;
@@ -312,7 +320,7 @@ class Cutter {
   RankProgram& out_;
   const EventTable& table_;
   const RecoveredRank& rank_;
-  std::vector<uint64_t> name_hash_;
+  std::vector<std::optional<uint64_t>> name_hash_;  // of the names of GPU rows
   std::vector<Part> parts_;
   std::vector<int64_t> starts_;
   std::vector<uint32_t> lane_of_processor_;

@@ -206,7 +206,8 @@ Result<EventTable> read_trace_bytes(std::string_view bytes, const std::string& l
 }
 
 Result<bool> looks_like_trace(const std::string& path) {
-  Splitter splitter(TRY(ByteSource::open(path)), kReadBlockBytes);
+  constexpr size_t kLookBytes = 16 * 1024;  // Whoever looks reads the file afterwards, and so decodes this twice.
+  Splitter splitter(TRY(ByteSource::open(path)), kLookBytes);
   TextBlock block;
   if (!TRY(splitter.next(block))) return splitter.info().is_truncated;
   // Any list of objects is a bare array; only events have a phase.

@@ -9,25 +9,24 @@ namespace lumos {
 namespace {
 
 TEST(Lexicon, WhatTheReaderLookedUpIsWhatANewLookUpSays) {
-  auto table = read_trace_bytes(R"([
+  auto table = read_trace_bytes(R"json([
     {"ph": "X", "cat": "cpu_op", "name": "c10d::allreduce_", "pid": 1, "tid": 1, "ts": 1, "dur": 9},
     {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 2, "dur": 1,
      "args": {"correlation": 5}},
     {"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "pid": 0, "tid": 7, "ts": 4,
-     "dur": 3, "args": {
-  "correlation" : 5, "stream" : 7, "Collective name" : "allreduce", "dtype" : "Float"}}])",
+     "dur": 3, "args": {"correlation": 5, "stream": 7, "Collective name": "allreduce", "dtype": "Float"}}])json",
                                 "test", {});
-ASSERT_TRUE(table) << table.error().message;
-ASSERT_NE(table->lexicon, nullptr);
-EventTable without = *table;
-without.lexicon = nullptr;
-for (const EventTable* each : {&*table, static_cast<const EventTable*>(&without)}) {
-  EXPECT_TRUE(each->operator_meaning(0).is(OperatorTrait::kEnqueues));
-  EXPECT_EQ(each->call_kind(1), CallKind::kLaunch);
-  EXPECT_EQ(each->kernel_meaning(2).collective, CollectiveKind::kAllReduce);
-  EXPECT_EQ(hint_of(*each, each->collectives.front()).kind, CollectiveKind::kAllReduce);
-  EXPECT_EQ(type_of(*each, each->collectives.front()), ElementType::kFloat32);
-}
+  ASSERT_TRUE(table) << table.error().message;
+  ASSERT_NE(table->lexicon, nullptr);
+  EventTable without = *table;
+  without.lexicon = nullptr;
+  for (const EventTable* each : {&*table, &without}) {
+    EXPECT_TRUE(each->operator_meaning(0).is(OperatorTrait::kEnqueues));
+    EXPECT_EQ(each->call_kind(1), CallKind::kLaunch);
+    EXPECT_EQ(each->kernel_meaning(2).collective, CollectiveKind::kAllReduce);
+    EXPECT_EQ(hint_of(*each, each->collectives.front()).kind, CollectiveKind::kAllReduce);
+    EXPECT_EQ(type_of(*each, each->collectives.front()), ElementType::kFloat32);
+  }
 }
 
 // Copies of a table get other names: what was looked up for the old ones must not count for them.
