@@ -70,6 +70,7 @@ std::vector<std::string> values_of(const JobField& field, const Job& job) {
   if (field.name == "normalization") return {"LayerNorm", "RMSNorm"};
   if (field.name == "position_embedding_type") return {"learned_absolute", "rope", "none"};
   if (field.name == "params_dtype") return {"bf16", "fp16", "fp32"};
+  if (field.name == "data_parallel_sharding_strategy") return {"optim", "optim_grads", "optim_grads_params"};
   if (field.name == "optimizer") return {"adam", "sgd"};
   return {};
 }

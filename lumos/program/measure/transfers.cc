@@ -239,8 +239,8 @@ using Meeting = std::tuple<CommScope, int64_t, int16_t, size_t, uint32_t>;
 
 /// `stream` counts the streams that a rank has for the scope (groups of the same members have streams of their own),
 /// `ordinal` what came on it.
-Meeting meeting_of(const Mesh& mesh, int32_t rank, const Transfer& transfer, int16_t step, size_t stream,
-                   uint32_t ordinal) {
+Meeting meeting_of(const Mesh& mesh, int64_t shard_size, int32_t rank, const Transfer& transfer, int16_t step,
+                   size_t stream, uint32_t ordinal) {
   Position first = mesh.position(rank);  // of the group's members
   switch (transfer.scope) {
     case CommScope::kTensor:
@@ -250,10 +250,10 @@ Meeting meeting_of(const Mesh& mesh, int32_t rank, const Transfer& transfer, int
       first[Dimension::kData] = 0;
       break;
     case CommScope::kShard:
-      place.data = -1 - place.data / job.fsdp_shard_size;
+      first[Dimension::kData] -= first[Dimension::kData] % shard_size;
       break;
     case CommScope::kReplicas:
-      place.data = -1 - place.data % job.fsdp_shard_size;
+      first[Dimension::kData] %= shard_size;
       break;
     case CommScope::kEmbedding:
       first[Dimension::kPipeline] = 0;
@@ -289,7 +289,8 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
       std::vector<int64_t>& known = streams[transfer.scope];
       const auto at = std::find(known.begin(), known.end(), stream) - known.begin();
       if (at == std::ssize(known)) known.push_back(stream);
-      meetings[meeting_of(mesh, rank.rank, transfer, step, static_cast<size_t>(at), ordinal)].emplace_back(r, i);
+      meetings[meeting_of(mesh, job.fsdp_shard_size, rank.rank, transfer, step, static_cast<size_t>(at), ordinal)]
+          .emplace_back(r, i);
     }
   }
   std::erase_if(meetings, [](const auto& meeting) { return meeting.second.size() < 2; });
