@@ -105,8 +105,9 @@ void find_communication_streams(const HostProgram& host, const GpuProgram& gpu, 
     uint64_t communication = 0;
     for (uint32_t w = gpu.stream_begin[s]; w < gpu.stream_begin[s + 1]; ++w) communication += gpu.work[w].communication;
     const uint64_t all = gpu.stream_begin[s + 1] - gpu.stream_begin[s];
-    out.communication_stream[s] = communication * kCommunicationShareDenominator >= all * kCommunicationShareNumerator &&
-                                  !brought_in.on_current_stream(s);
+    out.communication_stream[s] =
+        communication * kCommunicationShareDenominator >= all * kCommunicationShareNumerator &&
+        !brought_in.on_current_stream(s);
   }
 }
 

@@ -1,6 +1,6 @@
 // Works of one NCCL communicator on several streams. The library makes each wait for the one launched before it, with
-// events of its own that no trace shows as such: gathers and reductions of a sharded job share a communicator, each on a
-// stream of the program. Made from the host and GPU programs; read by graph/waits/stream_waits.
+// events of its own that no trace shows as such: gathers and reductions of a sharded job share a communicator, each on
+// a stream of the program. Made from the host and GPU programs; read by graph/waits/stream_waits.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,8 @@ CurrentStream CurrentStreams::at(uint32_t call) const {
     return launch == kNoIndex ? kNoIndex : contexts_.launch_stream[launch];
   };
   const uint32_t before = stream_of(context.previous_compute_launch), after = stream_of(context.next_compute_launch);
-  if (before == kNoIndex || after == kNoIndex || before == after) return {before == kNoIndex ? after : before, kNoIndex};
+  if (before == kNoIndex || after == kNoIndex || before == after)
+    return {before == kNoIndex ? after : before, kNoIndex};
   // A collective holds no launch of the program's: what counts is the operator that calls it.
   const uint32_t from = context.collective_scope == kNoIndex ? host_.calls[call].row : context.collective_scope;
   uint32_t op = host_.parent[from];

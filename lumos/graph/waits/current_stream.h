@@ -11,7 +11,8 @@
 
 namespace lumos {
 
-/// Streams index GpuProgram::stream_lane. `other` is the one that time may decide for; kNoIndex where there is no doubt.
+/// Streams index GpuProgram::stream_lane. `other` is the one that time may decide for; kNoIndex where there is no
+/// doubt.
 struct CurrentStream {
   uint32_t likely = kNoIndex;
   uint32_t other = kNoIndex;

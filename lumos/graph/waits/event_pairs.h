@@ -18,7 +18,8 @@ inline constexpr uint32_t kForkMember = UINT32_MAX;
 struct EventPairs {
   std::vector<bool> followed;  ///< a record with a wait right after it in the same operator
   std::vector<uint32_t> fork;  ///< of the first wait after a record how many follow, itself included; 0 elsewhere
-  std::vector<uint32_t> records;  ///< there too: how many records are among them. 1 in a fork, as many as waits in pairs
+  std::vector<uint32_t>
+      records;  ///< there too: how many records are among them. 1 in a fork, as many as waits in pairs
 };
 
 /// Where the trace has no records at all (`has_records` false), waits with nothing between them share one.

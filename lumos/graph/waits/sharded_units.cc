@@ -110,9 +110,8 @@ class UnitReader {
       gather_stream_ = contexts_.launch_stream[c];
     } else if (part == Part::kReduce) {
       t.copied_gradients = t.reduction_recorded = false;
-    } else if (part == Part::kNone) {
-      end_of_backward(thread);
     }
+    if (part != Part::kCopyOut && part != Part::kReduceCopyIn) end_of_backward(thread);
     if (part != Part::kNone || !belongs_to(t.part, c)) t.part = part;
     t.last_launch = c;
     t.copy_out = kNoIndex;
@@ -223,8 +222,8 @@ class UnitReader {
     return gathered_.begin();
   }
 
-  // Before gradients are copied into the buffer of a reduction, the one before it must have been reduced; with gradients
-  // that accumulate the unit's own last result must be there.
+  // Before gradients are copied into the buffer of a reduction, the one before it must have been reduced; with
+  // gradients that accumulate the unit's own last result must be there.
   void before_gradients(Thread& t, uint32_t c) {
     const std::vector<uint32_t> waits = waits_before(t, c);
     const uint32_t stream = contexts_.launch_stream[c];
@@ -253,7 +252,7 @@ class UnitReader {
       if (annotated_ ? within(w, kEndAnnotation) : operator_around(w) == kNoIndex) waits.push_back(w);
     }
     if (!annotated_ && (waits.size() < kFewestFinalWaits || waits.size() < results_.size())) return;
-    if (waits.empty()) return;
+    if (waits.empty() || results_.empty()) return;
     for (size_t i = 0; i < waits.size(); ++i) {
       const uint32_t record = i < results_.size() ? results_[i].record : reduced_;
       if (record != kNoIndex) out_.waits[waits[i]] = {current_.usual(thread), record};

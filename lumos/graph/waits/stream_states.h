@@ -21,10 +21,7 @@ struct WaitCandidate {
 class StreamStates {
  public:
   explicit StreamStates(const GpuProgram& gpu)
-      : gpu_(&gpu),
-        last_(gpu.streams(), kNoIndex),
-        joined_(gpu.streams(), kNoIndex),
-        pending_(gpu.streams()) {}
+      : gpu_(&gpu), last_(gpu.streams(), kNoIndex), joined_(gpu.streams(), kNoIndex), pending_(gpu.streams()) {}
 
   /// The stream's last work, kNoIndex before its first.
   uint32_t last(uint32_t stream) const { return last_[stream]; }

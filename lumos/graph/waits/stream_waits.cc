@@ -76,7 +76,7 @@ class StreamMachine {
   struct Thread {
     std::vector<uint32_t> brought_in;  ///< collective operations that brought a stream in since the last launch
     std::vector<uint32_t> used;        ///< streams launched on since the last row of pairs, the latest last
-    bool ended = false;                ///< the last record is the end of a collective
+    bool ended = false;                ///< waits behind the last record mean works: of its collective, or of others
   };
   /// What a record stands for: the point of the stream that was probably the current one, and that of the other.
   struct Recorded {
@@ -127,10 +127,11 @@ class StreamMachine {
     StreamPoint point = streams_.point_of(stream.likely);
     if (named != nullptr) *named = point;
     if (units_.records(c)) return;
-    threads_[host_.calls[c].thread].ended = communication(stream.likely) && !before_collective(c);
+    const bool apart = parted_from_waits(c);
+    threads_[host_.calls[c].thread].ended = apart || (communication(stream.likely) && !before_collective(c));
     points_[c] = {point, stream.other == kNoIndex ? StreamPoint() : streams_.point_of(stream.other)};
     // The end of a collective is outstanding already; another stream's record may be waited for much later.
-    if (!communication(stream.likely) && !before_collective(c) && !pairs_.followed[c]) {
+    if (!communication(stream.likely) && !before_collective(c) && (apart || !pairs_.followed[c])) {
       outstanding_.push(c, std::move(point));
     }
   }
@@ -148,6 +149,16 @@ class StreamMachine {
       return {contexts_.launch_stream[context.previous_compute_launch], kNoIndex};
     }
     return {contexts_.launch_stream[context.previous_launch], kNoIndex};
+  }
+
+  // A record for later, with waits for collectives right behind it by chance: the same stream is launched on before and
+  // after, and the operator has collectives that were not waited for.
+  bool parted_from_waits(uint32_t c) {
+    const CallContext& context = contexts_.of_call[c];
+    const uint32_t before = context.previous_compute_launch, after = context.next_compute_launch;
+    if (!pairs_.followed[c] || context.collective_scope != kNoIndex || before == kNoIndex || after == kNoIndex)
+      return false;
+    return contexts_.launch_stream[before] == contexts_.launch_stream[after] && outstanding_.collective_near(c);
   }
 
   bool waited_since_launch(const CallContext& context) const {
@@ -176,7 +187,8 @@ class StreamMachine {
     if (of_row && pairs_.fork[c] == kForkMember && forks(c)) return;
     if (of_row && pairs_.fork[c] > 1 && forks(c)) return row_of_pairs(c);
     if (paired && of_row) return pair(c);
-    const CurrentStream waiter = current_.at(c);
+    // Without records what repeats decides, and it does so for the stream launched on next.
+    const CurrentStream waiter = has_records_ ? current_.at(c) : CurrentStream{waiting_stream(context), kNoIndex};
     if (waiter.likely != kNoIndex) lone_wait(c, waiter);
   }
 
@@ -231,9 +243,9 @@ class StreamMachine {
     score.contradicted += gpu_.work[point.works.front()].end_ns > gpu_.work[next].start_ns + tolerance_ns_;
   }
 
-  // wait_stream(): a stream is made to wait for the current one, or the current one for it. Where the streams launched on
-  // before and after it differ, the second waits for the first. Else another stream is meant: one that was launched on
-  // since the last such call, as its work must be joined, or one that is launched on next, which is forked.
+  // wait_stream(): a stream is made to wait for the current one, or the current one for it. Where the streams launched
+  // on before and after it differ, the second waits for the first. Else another stream is meant: one that was launched
+  // on since the last such call, as its work must be joined, or one that is launched on next, which is forked.
   void pair(uint32_t c) {
     const CallContext& context = contexts_.of_call[c];
     const auto it = points_.find(context.previous_event_call);
@@ -258,8 +270,8 @@ class StreamMachine {
     threads_[host_.calls[c].thread].used.clear();
   }
 
-  // Several waits in a row: a fork to as many streams, or, where each has a record of its own and side streams have been
-  // launched on just before, a join of as many.
+  // Several waits in a row: a fork to as many streams, or, where each has a record of its own and side streams have
+  // been launched on just before, a join of as many.
   void row_of_pairs(uint32_t c) {
     const CallContext& context = contexts_.of_call[c];
     const uint32_t count = pairs_.fork[c];
@@ -271,7 +283,8 @@ class StreamMachine {
       const uint32_t after = waiting_stream(context);
       const std::vector<uint32_t> joined = unjoined_streams(c, after);
       if (pairs_.records[c] == count && after == usual && joined.size() >= count && it->second.point.stream != after) {
-        for (uint32_t stream : joined) streams_.wait(after, streams_.point_of(stream), site_of(c, 'j', kNoIndex), false);
+        for (uint32_t stream : joined)
+          streams_.wait(after, streams_.point_of(stream), site_of(c, 'j', kNoIndex), false);
       } else {
         fork(c, it->second.point);
       }
@@ -353,7 +366,8 @@ class StreamMachine {
     const uint32_t near = last == kNoIndex ? kNoIndex : contexts_.launch_stream[last];
     for (uint32_t s = 0; s <= gpu_.streams(); ++s) {
       const uint32_t stream = s == gpu_.streams() ? near : s;
-      if (stream == kNoIndex || stream == waiter || communication(stream) || streams_.last(stream) == kNoIndex) continue;
+      if (stream == kNoIndex || stream == waiter || communication(stream) || streams_.last(stream) == kNoIndex)
+        continue;
       if (s < gpu_.streams() && stream == near) continue;
       outstanding_.push(stream == near ? last : c, streams_.point_of(stream));
     }

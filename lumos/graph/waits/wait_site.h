@@ -13,9 +13,9 @@ namespace lumos {
 
 /// How a lone wait is read: which of the outstanding points it means. The first that fits the site's repetitions best
 /// is taken; with nothing to choose by, the order here decides. Readings from kFirstStream on mean a certain stream:
-/// the oldest or the newest point outstanding on it. Each is followed by its twin, in which the other of two streams that
-/// may be the current one waits; a twin is taken only where time contradicts the reading itself. Waits of a pattern have
-/// two readings, the likely one and its twin.
+/// the oldest or the newest point outstanding on it. Each is followed by its twin, in which the other of two streams
+/// that may be the current one waits; a twin is taken only where time contradicts the reading itself. Waits of a
+/// pattern have two readings, the likely one and its twin.
 enum Reading : uint32_t { kStructure = 0, kOldest = 2, kNewest = 4, kFirstStream = 6 };
 inline constexpr uint32_t kReadingsPerStream = 4;
 
