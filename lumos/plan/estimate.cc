@@ -4,23 +4,17 @@
 #include <cmath>
 #include <numeric>
 
+#include "lumos/plan/buckets.h"
 #include "lumos/plan/flops.h"
 #include "lumos/plan/layer_work.h"
+#include "lumos/plan/make_plan.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/optimizer.h"
-#include "lumos/plan/parallel_layout.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/plan/pipeline.h"
 
 namespace lumos {
 namespace {
-
-/// The share of a chunk's layers that is recomputed in full.
-double recomputed_share(const Job& job) {
-  if (job.recompute_granularity != Recompute::kFull) return 0;
-  if (job.recompute_method == RecomputeMethod::kUniform) return 1;
-  const double layers = static_cast<double>(layers_per_chunk(job));
-  return std::min(1.0, static_cast<double>(job.recompute_num_layers) / layers);
-}
 
 /// Before a backward pass: autograd's engine is called, and runs on a thread of its own.
 LaunchedWork engine_call(const Cluster& cluster) { return {cluster.host.launch_us + 2 * kThreadWakeUs, 0, 0}; }
@@ -45,22 +39,19 @@ ChunkWork chunk_work(const Job& job, const Cluster& cluster, const PassTimes& pa
   return work;
 }
 
-/// Tensor-parallel ranks that each hold a part of the sequence send their part; others send the whole activation each,
-/// or a part each that their stage gathers again.
-void set_messages(const Job& job, const Cluster& cluster, const EstimateScales& scales, PipelineTimes& times) {
-  if (job.pipeline_model_parallel_size == 1) return times.message_us.push_back(0);
-  const double bytes =
-      static_cast<double>(job.seq_length * job.micro_batch_size * job.hidden_size * element_bytes(job));
-  const bool in_parts = job.sequence_parallel || job.scatter_gather_tensors_in_pipeline;
-  const double parts = in_parts ? static_cast<double>(job.tensor_model_parallel_size) : 1;
-  const int64_t stages = job.pipeline_model_parallel_size;
+void set_messages(const Job& job, const Plan& plan, const Cluster& cluster, const EstimateScales& scales,
+                  PipelineTimes& times) {
+  const Mesh& mesh = plan.layout.dense;
+  const int64_t stages = mesh.size(Dimension::kPipeline);
+  if (stages == 1) return times.message_us.push_back(0);
   for (int64_t stage = 0; stage < stages; ++stage) {
-    const GroupShape pair = stage_pair(job, cluster, stage, (stage + 1) % stages);
-    times.message_us.push_back(collective_us({CollectiveKind::kSendRecv, bytes / parts, pair}, cluster));
+    const Collective message{CollectiveKind::kSendRecv, term_bytes(plan, plan.message), stage_border(mesh, stage)};
+    times.message_us.push_back(collective_us(message, cluster));
   }
-  if (in_parts && !job.sequence_parallel) {
-    times.after_message_us =
-        collective_us({CollectiveKind::kAllGather, bytes, axis_group(job, cluster, ParallelAxis::kTensor)}, cluster);
+  if (plan.gathers_messages) {
+    const GroupShape group = mesh.shape(Dimension::kTensor);
+    const double whole = term_bytes(plan, plan.message) * static_cast<double>(group.size);
+    times.after_message_us = collective_us({CollectiveKind::kAllGather, whole, group}, cluster);
   }
   times.exchange_blocks = !job.overlap_p2p_comm;
   times.host_waits = job.batch_p2p_sync;
@@ -75,12 +66,12 @@ struct StageSums {
   double overlapped_us = 0;
 };
 
-constexpr double kRounding = 1e-9;  // of a bucket
+double sum_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 /// What a stage does besides its passes.
 struct Tail {
   double reduction_us = 0;              ///< of all gradients
-  double bucket_us = 0;                 ///< of one bucket of them
+  double last_bucket_us = 0;            ///< of those that the last pass completes
   double embedding_us = 0;              ///< of the tied embedding's gradients
   double update_us = 0;                 ///< from the reduction's end to the step's
   double optimizer_us = 0;              ///< GPU time in it
@@ -91,30 +82,41 @@ struct Tail {
 };
 
 /// Tied embeddings on two stages add up their gradients.
-double embedding_reduction_us(const Job& job, const Cluster& cluster, int64_t stage) {
-  const int64_t last = job.pipeline_model_parallel_size - 1;
-  if (job.untie_embeddings_and_output_weights || last == 0 || (stage != 0 && stage != last)) return 0;
-  const double bytes = static_cast<double>(word_embedding_parameters(job)) * gradient_bytes(job);
-  return collective_us({CollectiveKind::kAllReduce, bytes, stage_pair(job, cluster, 0, last)}, cluster);
+double embedding_reduction_us(const Plan& plan, const Cluster& cluster, int64_t stage) {
+  const Mesh& mesh = plan.layout.dense;
+  const int64_t last = mesh.size(Dimension::kPipeline) - 1;
+  if (!plan.sums_tied_embedding || (stage != 0 && stage != last)) return 0;
+  const double bytes = static_cast<double>(word_embedding_parameters(plan)) * plan.bytes(NumberType::kGradient);
+  return collective_us({CollectiveKind::kAllReduce, bytes, mesh.pair(Dimension::kPipeline, 0, last)}, cluster);
 }
 
 /// Agreeing with all others on the gradients' norm or on an overflow, and reading it back.
-double agreement_us(const Job& job, const Cluster& cluster) {
-  const GroupShape world{job.world_size, std::min(job.world_size, cluster.gpus_per_node)};
-  const GroupShape group = job.use_distributed_optimizer ? world : model_group(job, cluster);
-  const KernelWork sum{"grad_norm", Collective{CollectiveKind::kAllReduce, 4, group}};
+double agreement_us(const Plan& plan, const Cluster& cluster) {
+  const KernelWork sum{"grad_norm", Collective{CollectiveKind::kAllReduce, 4, plan.layout.dense.shape(plan.agreement)}};
   return work_times({sum}, cluster).comm_us + cluster.gpu.kernel_floor_us + kSyncReturnUs;
 }
 
+/// Of each bucket.
+std::vector<double> exchange_us(const Plan& plan, const Cluster& cluster, const std::vector<Bucket>& buckets,
+                                const ParameterExchange& exchange) {
+  std::vector<double> times_us;
+  for (const Bucket& bucket : buckets) {
+    const KernelWork work = exchange_work(plan, exchange, static_cast<double>(bucket.parameters));
+    times_us.push_back(work_times({work}, cluster).comm_us);
+  }
+  return times_us;
+}
+
 /// The norm, agreements, the update, and the gathering of parameters unless the next step does it.
-void set_update(const Job& job, const Cluster& cluster, const EstimateScales& scales, double parameters,
-                int64_t buckets, Tail& tail) {
-  const WorkTimes passes = work_times(optimizer_work(job, parameters), cluster, {scales.optimizer, 1});
+void set_update(const Job& job, const Plan& plan, const Cluster& cluster, const EstimateScales& scales,
+                double parameters, const std::vector<Bucket>& buckets, Tail& tail) {
+  const WorkTimes passes = work_times(optimizer_work(job, plan, parameters), cluster, {scales.optimizer, 1});
   const double agreements = (job.params_dtype == ParamsType::kFp16 ? 1 : 0) + (job.clip_grad > 0 ? 1 : 0);
   tail.optimizer_us = passes.compute_us;
-  tail.agree_us = agreements * agreement_us(job, cluster);
-  const WorkTimes gather = work_times({parameter_gather(job, cluster, parameters, buckets)}, cluster);
-  if (!job.overlap_param_gather) tail.gather_us = gather.comm_us;
+  tail.agree_us = agreements * agreement_us(plan, cluster);
+  for (const ParameterExchange& gather : plan.gathers)
+    if (gather.when == ExchangeMoment::kAfterUpdate)
+      tail.gather_us += sum_of(exchange_us(plan, cluster, buckets, gather));
   // Having agreed, the host begins to launch anew.
   const double passes_us = agreements > 0 ? passes.launched.idle_us : passes.compute_us;
   tail.update_us = tail.agree_us + passes_us + tail.gather_us;
@@ -122,94 +124,95 @@ void set_update(const Job& job, const Cluster& cluster, const EstimateScales& sc
 
 /// One part of a stage's model in the order of the forward pass.
 struct Part {
-  double parameters = 0;
   double forward_us = 0;
   LaunchedWork backward;
-  int64_t chunk = 0;
+  size_t chunk = 0;
 };
 
-std::vector<Part> parts_of(const Job& job, const PassTimes& passes, int64_t stage) {
-  const StageParameters held = stage_parameters(job, stage);
-  const int64_t chunks = job.virtual_pipeline_model_parallel_size, layers = layers_per_chunk(job);
-  const double of_layer = static_cast<double>(held.layers) / static_cast<double>(chunks * layers);
+std::vector<Part> parts_of(const Job& job, const Plan& plan, const PassTimes& passes, int64_t stage) {
   std::vector<Part> parts;
-  if (stage == 0) {
-    parts.push_back({static_cast<double>(held.embedding), passes.embedding_forward.gpu_us(),
-                     passes.embedding_backward.launched, 0});
-  }
-  for (int64_t layer = 0; layer < chunks * layers; ++layer) {
-    parts.push_back({of_layer, passes.layer_forward.gpu_us(), passes.layer_backward.launched, layer / layers});
-  }
-  if (stage + 1 == job.pipeline_model_parallel_size) {
-    parts.push_back(
-        {static_cast<double>(held.head), passes.head_forward.gpu_us(), passes.head_backward.launched, chunks - 1});
+  for (const StagePart& part : stage_parts(job, plan, stage)) {
+    const auto chunk = static_cast<size_t>(part.chunk);
+    switch (part.kind) {
+      case StagePart::Kind::kEmbedding:
+        parts.push_back({passes.embedding_forward.gpu_us(), passes.embedding_backward.launched, chunk});
+        break;
+      case StagePart::Kind::kLayer:
+        parts.push_back({passes.layer_forward.gpu_us(), passes.layer_backward.launched, chunk});
+        break;
+      case StagePart::Kind::kHead:
+        parts.push_back({passes.head_forward.gpu_us(), passes.head_backward.launched, chunk});
+        break;
+    }
   }
   return parts;
 }
 
-/// Buckets are gathered one after the other from the first pass on; a part of the model waits for those that hold it.
-std::vector<BesideForward> beside_forward(const std::vector<Part>& parts, double parameters, double buckets,
-                                          double bucket_us, int64_t chunks) {
-  std::vector<BesideForward> beside(static_cast<size_t>(chunks), {buckets * bucket_us, 0});
-  double needed = 0;
-  for (const Part& part : parts) {
-    needed += part.parameters;
-    const double gathered_us = std::ceil(needed / parameters * buckets - kRounding) * bucket_us;
-    double& end_us = beside[static_cast<size_t>(part.chunk)].pass_end_us;
-    end_us = std::max(end_us, gathered_us) + part.forward_us;
+/// Buckets are gathered one after the other from the first pass on, in the order of their parts; a part of the model
+/// waits for those that hold it.
+std::vector<BesideForward> beside_forward(const std::vector<Part>& parts, const std::vector<Bucket>& buckets,
+                                          const std::vector<double>& gather_us, size_t chunks) {
+  const std::vector<size_t> order = gather_order(buckets);
+  std::vector<BesideForward> beside(chunks, {sum_of(gather_us), 0});
+  double gathered_us = 0;
+  size_t next = 0;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    for (; next < order.size() && buckets[order[next]].part <= part; ++next) gathered_us += gather_us[order[next]];
+    double& end_us = beside[parts[part].chunk].pass_end_us;
+    end_us = std::max(end_us, gathered_us) + parts[part].forward_us;
   }
   return beside;
 }
 
 /// A bucket is reduced once the gradients of its parameters are complete, which they are in the last micro-batch, from
 /// the model's end to its beginning.
-std::vector<BesideBackward> beside_backward(const std::vector<Part>& parts, const LaunchedWork& before, double buckets,
-                                            double bucket_us, int64_t chunks) {
-  std::vector<BesideBackward> beside(static_cast<size_t>(chunks));
-  std::vector<LaunchedWork> done(beside.size(), before);  // of each chunk's pass
-  double parameters = 0, complete = 0, posted = 0;
-  for (const Part& part : parts) parameters += part.parameters;
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    const auto chunk = static_cast<size_t>(part->chunk);
-    done[chunk] += part->backward;
-    complete += part->parameters;
-    const double full = std::min(buckets, std::floor(complete / parameters * buckets + kRounding));
-    if (full <= posted) continue;
-    const double now_us = (full - posted) * bucket_us;
+std::vector<BesideBackward> beside_backward(const std::vector<Part>& parts, const LaunchedWork& before,
+                                            const std::vector<Bucket>& buckets, const std::vector<double>& reduction_us,
+                                            size_t chunks) {
+  std::vector<BesideBackward> beside(chunks);
+  std::vector<LaunchedWork> done(chunks, before);  // of each chunk's pass
+  for (size_t part = parts.size(); part-- > 0;) {
+    const size_t chunk = parts[part].chunk;
+    done[chunk] += parts[part].backward;
+    double now_us = 0;
+    for (size_t i = 0; i < buckets.size(); ++i)
+      if (buckets[i].part == part) now_us += reduction_us[i];
+    if (now_us == 0) continue;
     BesideBackward& own = beside[chunk];
     own.all_us += now_us;
     own.after_gpu_us = std::max(own.after_gpu_us, done[chunk].gpu_us) + now_us;
     own.after_host_us = std::max(own.after_host_us, done[chunk].idle_us) + now_us;
-    posted = full;
   }
   return beside;
 }
 
-Tail tail_of(const Job& job, const Cluster& cluster, const EstimateScales& scales, const PassTimes& passes,
-             int64_t stage) {
-  const double parameters = static_cast<double>(stage_parameters(job, stage).total());
-  const int64_t buckets = gradient_buckets(job, parameters), chunks = job.virtual_pipeline_model_parallel_size;
-  const double count = static_cast<double>(buckets);
-  const std::vector<Part> parts = parts_of(job, passes, stage);
+Tail tail_of(const Job& job, const Plan& plan, const Cluster& cluster, const EstimateScales& scales,
+             const PassTimes& passes, int64_t stage) {
+  const auto chunks = static_cast<size_t>(job.virtual_pipeline_model_parallel_size);
+  const std::vector<Bucket> buckets = stage_buckets(job, plan, stage);
+  const std::vector<Part> parts = parts_of(job, plan, passes, stage);
+  const std::vector<double> reduction_us = exchange_us(plan, cluster, buckets, plan.reduction);
   Tail tail;
-  tail.reduction_us = work_times({gradient_reduction(job, cluster, parameters, buckets)}, cluster).comm_us;
-  tail.bucket_us = tail.reduction_us / count;
-  tail.embedding_us = embedding_reduction_us(job, cluster, stage);
-  tail.reduced.resize(static_cast<size_t>(chunks));
-  if (job.overlap_grad_reduce)
-    tail.reduced = beside_backward(parts, engine_call(cluster), count, tail.bucket_us, chunks);
-  tail.gathered.resize(static_cast<size_t>(chunks));
-  if (job.overlap_param_gather) {
-    const WorkTimes gather = work_times({parameter_gather(job, cluster, parameters, buckets)}, cluster);
-    tail.gathered = beside_forward(parts, parameters, count, gather.comm_us / count, chunks);
-  }
-  set_update(job, cluster, scales, parameters, buckets, tail);
+  tail.reduction_us = sum_of(reduction_us);
+  for (size_t i = 0; i < buckets.size(); ++i)
+    if (buckets[i].chunk == 0) tail.last_bucket_us = reduction_us[i];
+  tail.embedding_us = embedding_reduction_us(plan, cluster, stage);
+  tail.reduced.resize(chunks);
+  if (plan.reduction.when == ExchangeMoment::kBesideBackward)
+    tail.reduced = beside_backward(parts, engine_call(cluster), buckets, reduction_us, chunks);
+  tail.gathered.resize(chunks);
+  for (const ParameterExchange& gather : plan.gathers)
+    if (gather.when == ExchangeMoment::kBesideForward)
+      tail.gathered = beside_forward(parts, buckets, exchange_us(plan, cluster, buckets, gather), chunks);
+  set_update(job, plan, cluster, scales, static_cast<double>(stage_parameters(job, plan, stage).total()), buckets,
+             tail);
   return tail;
 }
 
 /// What of the reduction follows the last backward pass.
-double exposed_reduction_us(const Job& job, const Tail& tail, const StageRun& run) {
-  return job.overlap_grad_reduce ? std::max(0.0, run.reduced_us - run.end_us) : tail.reduction_us;
+double exposed_reduction_us(const Plan& plan, const Tail& tail, const StageRun& run) {
+  return plan.reduction.when == ExchangeMoment::kBesideBackward ? std::max(0.0, run.reduced_us - run.end_us)
+                                                                : tail.reduction_us;
 }
 
 /// Everything about a stage that does not depend on the others.
@@ -218,25 +221,25 @@ struct Stage {
   Tail tail;
 };
 
-std::vector<Stage> make_stages(const Job& job, const Cluster& cluster, const EstimateScales& scales) {
-  const PassTimes passes = pass_times(job, cluster, scales);
+std::vector<Stage> make_stages(const Job& job, const Plan& plan, const Cluster& cluster, const EstimateScales& scales) {
+  const PassTimes passes = pass_times(plan, cluster, scales);
   std::vector<Stage> stages(static_cast<size_t>(job.pipeline_model_parallel_size));
   for (size_t i = 0; i < stages.size(); ++i) {
     const auto stage = static_cast<int64_t>(i);
     for (int64_t chunk = 0; chunk < job.virtual_pipeline_model_parallel_size; ++chunk) {
       stages[i].chunks.push_back(chunk_work(job, cluster, passes, stage, chunk));
     }
-    stages[i].tail = tail_of(job, cluster, scales, passes, stage);
+    stages[i].tail = tail_of(job, plan, cluster, scales, passes, stage);
   }
   return stages;
 }
 
-PipelineTimes pipeline_times(const Job& job, const Cluster& cluster, const EstimateScales& scales,
+PipelineTimes pipeline_times(const Job& job, const Plan& plan, const Cluster& cluster, const EstimateScales& scales,
                              const std::vector<Stage>& stages) {
   PipelineTimes times;
   times.shape = {job.pipeline_schedule, job.pipeline_model_parallel_size, job.virtual_pipeline_model_parallel_size,
                  job.num_microbatches};
-  set_messages(job, cluster, scales, times);
+  set_messages(job, plan, cluster, scales, times);
   for (const Stage& stage : stages) {
     for (const ChunkWork& chunk : stage.chunks) {
       times.forward.push_back(chunk.forward.launched);
@@ -268,14 +271,15 @@ StageSums sum_up(const Job& job, const Stage& stage, const StageRun& run, double
   return sums;
 }
 
-void fill_times(const Job& job, const Cluster& cluster, const EstimateScales& scales, const std::vector<Stage>& stages,
+void fill_times(const Job& job, const Plan& plan, const Cluster& cluster, const EstimateScales& scales,
                 Estimate& result) {
-  const std::vector<StageRun> runs = run_pipeline(pipeline_times(job, cluster, scales, stages));
+  const std::vector<Stage> stages = make_stages(job, plan, cluster, scales);
+  const std::vector<StageRun> runs = run_pipeline(pipeline_times(job, plan, cluster, scales, stages));
   std::vector<double> reduction_us;
   double reduced_us = 0, update_us = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const Tail& tail = stages[i].tail;
-    reduction_us.push_back(exposed_reduction_us(job, tail, runs[i]));
+    reduction_us.push_back(exposed_reduction_us(plan, tail, runs[i]));
     // The gradient norm is agreed by all ranks between reduction and update.
     reduced_us = std::max(reduced_us, runs[i].end_us + reduction_us[i] + tail.embedding_us);
     update_us = std::max(update_us, tail.update_us);
@@ -309,17 +313,15 @@ void scale_all(Estimate& result, double factor) {
 
 }  // namespace
 
-PassTimes pass_times(const Job& job, const Cluster& cluster, const EstimateScales& scales) {
-  const LayerWork layer = transformer_layer_work(job, cluster);
-  const LayerWork embedding = embedding_work(job, cluster);
-  const LayerWork head = head_work(job, cluster);
+PassTimes pass_times(const Plan& plan, const Cluster& cluster, const EstimateScales& scales) {
+  const LayerWork layer = layer_work(plan.layer, plan), embedding = layer_work(plan.embedding, plan);
+  const LayerWork head = layer_work(plan.head, plan);
   PassTimes times;
   times.layer_forward = work_times(layer.forward, cluster, scales.layer_forward);
   // What is recomputed runs before what needs it.
-  if (job.recompute_granularity == Recompute::kSelective) {
-    times.layer_backward = work_times(attention_core_work(job), cluster, scales.layer_backward);
-  } else if (job.recompute_granularity == Recompute::kFull) {
-    times.layer_backward = work_times(layer.forward, cluster, scales.layer_backward) * recomputed_share(job);
+  if (plan.repeats != Repeats::kNothing) {
+    const std::vector<KernelWork> repeated = kernel_work(plan.repeated(), plan);
+    times.layer_backward = work_times(repeated, cluster, scales.layer_backward) * plan.repeated_layers;
   }
   times.layer_backward += work_times(layer.backward, cluster, scales.layer_backward);
   times.embedding_forward = work_times(embedding.forward, cluster, scales.embedding);
@@ -344,26 +346,29 @@ Result<Estimate> estimate(const Job& job, const Cluster& cluster, const Estimate
                 cluster.name);
   }
   Estimate result;
-  fill_times(job, cluster, scales, make_stages(job, cluster, scales), result);
+  const Plan plan = plan_of(job, cluster.gpus_per_node);
+  fill_times(job, plan, cluster, scales, result);
   scale_all(result, scales.step);
   const double step_s = result.step_ms / 1e3;
   result.tokens_per_s = tokens_per_step(job) / step_s;
   result.tflops_per_gpu = tflops_per_gpu(job, result.step_ms);
   result.mfu_pct = mfu_pct(job, result.step_ms, cluster.gpu);
   result.hfu_pct = result.mfu_pct * hardware_flops(job) / model_flops(job);
-  result.memory = stage_memory(job);
+  result.memory = stage_memory(job, plan);
   result.shortage = memory_shortage(result.memory, cluster);
   return result;
 }
 
 double step_lower_bound_ms(const Job& job, const Cluster& cluster, const EstimateScales& scales) {
-  const std::vector<Stage> stages = make_stages(job, cluster, scales);
-  const std::vector<double> ends_us = pipeline_end_bounds_us(pipeline_times(job, cluster, scales, stages));
+  const Plan plan = plan_of(job, cluster.gpus_per_node);
+  const std::vector<Stage> stages = make_stages(job, plan, cluster, scales);
+  const std::vector<double> ends_us = pipeline_end_bounds_us(pipeline_times(job, plan, cluster, scales, stages));
   double reduced_us = 0, update_us = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const Tail& tail = stages[i].tail;
     // The last bucket waits for the last pass.
-    const double after_us = job.overlap_grad_reduce ? tail.bucket_us : tail.reduction_us;
+    const double after_us =
+        plan.reduction.when == ExchangeMoment::kBesideBackward ? tail.last_bucket_us : tail.reduction_us;
     reduced_us = std::max(reduced_us, ends_us[i] + after_us + tail.embedding_us);
     update_us = std::max(update_us, tail.update_us);
   }

@@ -10,6 +10,7 @@
 #include "lumos/model/job/job.h"
 #include "lumos/model/kernels/kernel_work.h"
 #include "lumos/plan/memory.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 
@@ -67,6 +68,6 @@ struct PassTimes {
   WorkTimes head_forward, head_backward;
 };
 
-PassTimes pass_times(const Job& job, const Cluster& cluster, const EstimateScales& scales = {});
+PassTimes pass_times(const Plan& plan, const Cluster& cluster, const EstimateScales& scales = {});
 
 }  // namespace lumos

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lumos/plan/make_plan.h"
 #include "lumos/plan/parameters.h"
 
 namespace lumos {
@@ -14,15 +15,24 @@ struct TokenFlops {
   double head = 0;
 };
 
+/// Of the products with weights: 2 per element and token.
+double weight_flops(const std::vector<Op>& ops, const PlanSizes& sizes) {
+  double flops = 0;
+  for (const Op& op : ops)
+    if (op.kind == OpKind::kProduct && !op.attention_core)
+      flops += 2 * static_cast<double>(sizes.of(op.columns)) * static_cast<double>(sizes.of(op.inner));
+  return flops;
+}
+
 TokenFlops forward_flops(const Job& job) {
-  const double h = static_cast<double>(job.hidden_size);
-  const double width = static_cast<double>(job.num_attention_heads * job.kv_channels);
-  const double keys = static_cast<double>(2 * job.num_query_groups * job.kv_channels);
-  const double ffn = static_cast<double>(job.ffn_hidden_size);
+  const Plan plan = unsharded_plan(job);
+  const PlanSizes& sizes = plan.sizes;
   TokenFlops flops;
-  flops.layer_weights = 2 * h * (width + keys + width + ffn * (job.swiglu ? 3 : 2));
-  flops.layer_attention = 2 * 2 * static_cast<double>(job.seq_length) * width;
-  flops.head = 2 * h * static_cast<double>(padded_vocab_size(job));
+  flops.layer_weights = weight_flops(plan.layer.forward, sizes);
+  // Scores and context, over the whole matrix.
+  flops.layer_attention = 2 * 2 * static_cast<double>(sizes[ModelSize::kKeySequence]) *
+                          static_cast<double>(sizes[ModelSize::kAttentionWidth]);
+  flops.head = weight_flops(plan.head.forward, sizes);
   return flops;
 }
 

@@ -1,31 +1,23 @@
-// The kernels of a GPT or Llama-style model on one GPU, as Megatron runs them: one transformer layer, the embedding,
-// the head with its loss, and what a step does after the last backward pass. Made from a Job alone; kernel_work.h gives
-// times.
+// The kernels of a plan's ops on one GPU, with the sizes that the plan gives them; kernel_work.h gives times. Read by
+// estimates and by whoever writes a trace that nobody has recorded.
 #pragma once
 
 #include <vector>
 
-#include "lumos/model/job/job.h"
 #include "lumos/model/kernels/kernel_work.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 
-/// Forward and backward of one micro-batch on one tensor-parallel rank, in order of issue. Recomputation is not part of
-/// it: full recomputation is the forward list again, selective the attention_core_work list.
+/// Forward and backward of one micro-batch on one rank, in order of issue, without what recomputation repeats.
 struct LayerWork {
   std::vector<KernelWork> forward;
   std::vector<KernelWork> backward;
 };
 
-LayerWork transformer_layer_work(const Job& job, const Cluster& cluster);
+/// The kernels of `ops` in their order; collectives of a single rank are left out.
+std::vector<KernelWork> kernel_work(const std::vector<Op>& ops, const Plan& plan);
 
-/// What selective recomputation repeats: scores, softmax, dropout and context, or the fused kernel.
-std::vector<KernelWork> attention_core_work(const Job& job);
-
-/// Token and position embedding on the first stage.
-LayerWork embedding_work(const Job& job, const Cluster& cluster);
-
-/// Final norm, logits and cross entropy on the last stage.
-LayerWork head_work(const Job& job, const Cluster& cluster);
+LayerWork layer_work(const ModelPart& part, const Plan& plan);
 
 }  // namespace lumos

@@ -9,6 +9,7 @@
 
 #include "lumos/model/cluster/cluster.h"
 #include "lumos/model/job/job.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 
@@ -26,6 +27,7 @@ struct StageMemory {
 };
 
 /// One entry per pipeline stage.
+std::vector<StageMemory> stage_memory(const Job& job, const Plan& plan);
 std::vector<StageMemory> stage_memory(const Job& job);
 
 /// Bytes that autograd keeps of one transformer layer and micro-batch without recomputation.

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "lumos/model/job/job.h"
+#include "lumos/plan/ops/plan.h"
 
 namespace lumos {
 
@@ -18,14 +19,17 @@ struct StageParameters {
 };
 
 /// One transformer layer on one tensor-parallel rank.
+int64_t layer_parameters(const Plan& plan);
 int64_t layer_parameters(const Job& job);
 
 /// The word embedding's part on one tensor-parallel rank.
+int64_t word_embedding_parameters(const Plan& plan);
 int64_t word_embedding_parameters(const Job& job);
 
 /// Layers of one chunk: the pieces are equal.
 int64_t layers_per_chunk(const Job& job);
 
+StageParameters stage_parameters(const Job& job, const Plan& plan, int64_t stage);
 StageParameters stage_parameters(const Job& job, int64_t stage);
 
 /// Parameters of the whole model, each once.

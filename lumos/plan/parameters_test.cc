@@ -6,6 +6,7 @@
 #include "lumos/model/job/test_jobs.h"
 #include "lumos/plan/flops.h"
 #include "lumos/plan/layer_work.h"
+#include "lumos/plan/make_plan.h"
 
 namespace lumos {
 namespace {
@@ -45,11 +46,10 @@ TEST(Flops, KernelListsDoTheWorkThatTheFormulaCounts) {
                             {"swiglu", "true"}});
   const Cluster cluster = test_cluster();
   WorkTimes total;
-  for (const LayerWork& layer : {transformer_layer_work(job, cluster)}) {
-    total += work_times(layer.forward, cluster) * 8;
-    total += work_times(layer.backward, cluster) * 8;
-  }
-  const LayerWork head = head_work(job, cluster);
+  const Plan plan = plan_of(job, cluster.gpus_per_node);
+  const LayerWork layer = layer_work(plan.layer, plan), head = layer_work(plan.head, plan);
+  total += work_times(layer.forward, cluster) * 8;
+  total += work_times(layer.backward, cluster) * 8;
   total += work_times(head.forward, cluster);
   total += work_times(head.backward, cluster);
   const double step_flops = total.matrix_flops * double(job.num_microbatches * job.tensor_model_parallel_size);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "lumos/plan/make_plan.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/sim/overlap.h"
@@ -56,7 +57,7 @@ void add_end(const RankProgram& rank, const std::vector<uint32_t>& blocks, Block
 void add_rank(const Recovery& recovery, size_t r, const Cluster& cluster, TracedParts& parts) {
   const RankProgram& rank = recovery.program.ranks[r];
   const Job& job = recovery.job;
-  const int64_t stage = recovery.places[r].stage;
+  const int64_t stage = recovery.places[r][Dimension::kPipeline];
   const bool first = stage == 0, last = stage + 1 == job.pipeline_model_parallel_size;
   const int64_t last_chunk = job.virtual_pipeline_model_parallel_size - 1;
   for (const StepBlocks& step : recovery.catalogs[r].steps) {
@@ -79,7 +80,8 @@ void add_rank(const Recovery& recovery, size_t r, const Cluster& cluster, Traced
     parts.optimizer_us += std::max(optimizer.compute_us, optimizer.host_us);
     parts.outside_us += outside.host_us;
     const double parameters = static_cast<double>(stage_parameters(job, stage).total());
-    parts.model_optimizer_us += work_times(optimizer_work(job, parameters), cluster).compute_us;
+    parts.model_optimizer_us +=
+        work_times(optimizer_work(job, plan_of(job, cluster.gpus_per_node), parameters), cluster).compute_us;
     ++parts.steps;
   }
 }
@@ -123,7 +125,7 @@ Result<Anchor> make_anchor(const Recovery& recovery, const Cluster& cluster, dou
 
   TracedParts parts;
   for (size_t r = 0; r < recovery.program.ranks.size(); ++r) add_rank(recovery, r, cluster, parts);
-  const PassTimes model = pass_times(recovery.job, cluster);
+  const PassTimes model = pass_times(plan_of(recovery.job, cluster.gpus_per_node), cluster);
   EstimateScales& scales = anchor.scales;
   const double launch_us = cluster.host.launch_us;
   scales.layer_forward = scale_of({parts.layer_forward}, {model.layer_forward}, launch_us);

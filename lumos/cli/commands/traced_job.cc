@@ -8,6 +8,7 @@
 #include "lumos/base/toml.h"
 #include "lumos/graph/rank/build.h"
 #include "lumos/model/job/job_fields.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/program/facts/traced_facts.h"
 
 namespace lumos {
@@ -19,7 +20,7 @@ std::vector<const EventTable*> ranks_that_differ(const std::vector<EventTable>& 
   std::vector<const EventTable*> some;
   std::vector<int64_t> stages;
   for (const EventTable& table : tables) {
-    const int64_t stage = place_of(job, table.info.rank).stage;
+    const int64_t stage = position_of(job, table.info.rank)[Dimension::kPipeline];
     if (std::find(stages.begin(), stages.end(), stage) != stages.end()) continue;
     stages.push_back(stage);
     some.push_back(&table);

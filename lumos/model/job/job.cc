@@ -46,11 +46,13 @@ IntegerRange range_of(std::string_view name) {
 
 /// Both ends belong to the range but that of a probability, which drops not all.
 Status check_range(const Job& job, const JobField& field) {
-  if (const auto* member = std::get_if<int64_t Job::*>(&field.member)) {
+  const auto* member = std::get_if<int64_t Job::*>(&field.member);
+  const auto* further = std::get_if<FurtherSize>(&field.member);
+  if (member != nullptr || further != nullptr) {
     const IntegerRange range = range_of(field.name);
-    if (job.**member >= range.least && job.**member <= range.most) return {};
-    return fail(ErrorKind::kUsage, "{} {} is out of range: {} to {}", field.name, job.**member, range.least,
-                range.most);
+    const int64_t value = member != nullptr ? job.**member : field_at(job, *further);
+    if (value >= range.least && value <= range.most) return {};
+    return fail(ErrorKind::kUsage, "{} {} is out of range: {} to {}", field.name, value, range.least, range.most);
   }
   const auto* real = std::get_if<double Job::*>(&field.member);
   if (real == nullptr) return {};
@@ -77,7 +79,7 @@ Status apply(Job& job, const std::vector<JobSetting>& settings, std::vector<std:
       if (unknown == nullptr) return fail(ErrorKind::kUsage, "no setting of a job is called '{}'", name);
       unknown->push_back(name);
     } else if (is_unset(text)) {
-      std::visit([&](auto member) { job.*member = kDefaults.*member; }, field->member);
+      std::visit([&](auto member) { field_at(job, member) = field_at(kDefaults, member); }, field->member);
     } else {
       TRY_STATUS(set_job_field(job, *field, text));
       TRY_STATUS(check_range(job, *field));
@@ -95,10 +97,10 @@ Status check_product(std::string_view what, double value, double most) {
 }
 
 Status check_ranks(const Job& job) {
-  return check_product("tensor x pipeline x context x data parallel size",
-                       real(job.tensor_model_parallel_size) * real(job.pipeline_model_parallel_size) *
-                           real(job.context_parallel_size) * real(job.data_parallel_size),
-                       real(kLargestSize));
+  double ranks = real(job.tensor_model_parallel_size) * real(job.pipeline_model_parallel_size) *
+                 real(job.context_parallel_size) * real(job.data_parallel_size);
+  for (int64_t members : job.further_sizes.members) ranks *= real(members);
+  return check_product("tensor x pipeline x context x data parallel size", ranks, real(kLargestSize));
 }
 
 /// All that the models multiply, in floating point. The fields are in their ranges.
@@ -127,7 +129,7 @@ Status check_products(const Job& job) {
 /// world_size = TP x PP x CP x DP: the replica is what the split says, so DP follows a world that was asked for.
 Status derive_world(Job& job, const Given& given) {
   if (!given("world_size") || given("data_parallel_size")) TRY_STATUS(check_ranks(job));
-  const int64_t replica = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
+  const int64_t replica = replica_size(job);
   if (replica <= 0) return fail(ErrorKind::kUsage, "parallel sizes must be at least 1");
   if (given("world_size") && !given("data_parallel_size")) {
     if (job.world_size % replica != 0) {
@@ -242,7 +244,7 @@ Status require_multiple(std::string_view name, int64_t value, std::string_view o
   return fail(ErrorKind::kUsage, "{} {} is not a multiple of {} {}", name, value, of_name, of);
 }
 
-/// "tp-dp-pp" in any order; Megatron's cp and ep, of size 1 here, may stand anywhere between.
+/// "tp-dp-pp" in any order; other dimensions may stand anywhere between.
 Status check_rank_order(const Job& job) {
   std::vector<std::string_view> axes;
   const std::string_view order = job.rank_order;
@@ -252,9 +254,12 @@ Status check_rank_order(const Job& job) {
     begin = end + 1;
   }
   const auto count = [&](std::string_view axis) { return std::count(axes.begin(), axes.end(), axis); };
-  const auto known = count("tp") + count("dp") + count("pp") + count("cp") + count("ep");
-  const bool once = count("tp") == 1 && count("dp") == 1 && count("pp") == 1 && count("cp") <= 1 && count("ep") <= 1;
-  if (once && known == static_cast<std::ptrdiff_t>(axes.size())) return {};
+  const bool all = count("tp") == 1 && count("dp") == 1 && count("pp") == 1;
+  const bool once = std::all_of(axes.begin(), axes.end(), [&](std::string_view axis) {
+    const auto dimension = find_dimension(axis);
+    return dimension && !row_of(*dimension).setting.empty() && count(axis) == 1;
+  });
+  if (all && once) return {};
   return fail(ErrorKind::kUsage, "rank_order '{}': write tp, dp and pp once each, fastest first, as in tp-dp-pp",
               order);
 }
@@ -305,7 +310,7 @@ Status check_schedule(const Job& job) {
 }
 
 Status check_sizes(const Job& job) {
-  const int64_t replica = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
+  const int64_t replica = replica_size(job);
   if (job.world_size != replica * job.data_parallel_size) {
     return fail(ErrorKind::kUsage,
                 "world_size {} contradicts tensor {} x pipeline {}{} x data parallel {} = {}: leave one of them out",
@@ -420,6 +425,13 @@ int64_t padded_vocab_size(const Job& job) {
   if (job.make_vocab_size_divisible_by == 0) return job.vocab_size / tp * tp;
   const int64_t multiple = job.make_vocab_size_divisible_by * tp;
   return (job.vocab_size + multiple - 1) / multiple * multiple;
+}
+
+int64_t replica_size(const Job& job) {
+  int64_t ranks = job.tensor_model_parallel_size * job.pipeline_model_parallel_size * job.context_parallel_size;
+  for (size_t i = 0; i < dimension_table().size(); ++i)
+    if (dimension_table()[i].own_ranks) ranks *= job.further_sizes[Dimension(i)];
+  return ranks;
 }
 
 int64_t num_chunks(const Job& job) {

@@ -3,6 +3,7 @@
 // and by search/. A Job that left resolve_job is consistent: its derived sizes agree and its splits divide.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "lumos/base/result.h"
+#include "lumos/parallel/dimension.h"
 
 namespace lumos {
 
@@ -28,6 +30,16 @@ struct FollowingSizes {
   bool ffn_hidden_size = false, kv_channels = false;
 
   bool operator==(const FollowingSizes&) const { return true; }
+};
+
+/// Members along dimensions, by Dimension.
+struct FurtherSizes {
+  std::array<int64_t, kMostDimensions> members;
+
+  FurtherSizes() { members.fill(1); }
+  int64_t& operator[](Dimension dimension) { return members[static_cast<size_t>(dimension)]; }
+  const int64_t& operator[](Dimension dimension) const { return members[static_cast<size_t>(dimension)]; }
+  bool operator==(const FurtherSizes&) const = default;
 };
 
 /// All fields have their final values; sizes count elements, samples or layers. `ddp_bucket_size` counts parameters.
@@ -74,6 +86,7 @@ struct Job {
   int64_t data_parallel_size = 1;
   int64_t context_parallel_size = 1;
   int64_t expert_model_parallel_size = 1;
+  FurtherSizes further_sizes;                        ///< along the dimensions of the table that have no member here
   int64_t virtual_pipeline_model_parallel_size = 1;  ///< model chunks per stage; 1: not interleaved
   bool sequence_parallel = false;
   bool use_distributed_optimizer = false;
@@ -141,6 +154,9 @@ Status check_job(const Job& job);
 
 /// Vocabulary rounded up so that every tensor-parallel rank holds the same, as Megatron pads it.
 int64_t padded_vocab_size(const Job& job);
+
+/// Ranks of one replica: members along all dimensions but that of the data.
+int64_t replica_size(const Job& job);
 
 /// Pipeline stages times chunks: the pieces the layers are dealt to, in order.
 int64_t num_chunks(const Job& job);

@@ -1,5 +1,6 @@
 #include "lumos/model/job/job_fields.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -109,12 +110,24 @@ std::string text_of(const T& value) {
   }
 }
 
+/// And one field for each dimension whose setting is not among `fields`.
+std::vector<JobField> with_further_sizes(std::vector<JobField> fields) {
+  const size_t members = fields.size();
+  for (size_t i = 0; i < dimension_table().size(); ++i) {
+    const std::string_view setting = dimension_table()[i].setting;
+    const bool known = std::any_of(fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(members),
+                                   [&](const JobField& field) { return field.name == setting; });
+    if (!setting.empty() && !known) fields.push_back({setting, FurtherSize{Dimension(i)}});
+  }
+  return fields;
+}
+
 }  // namespace
 
 const std::vector<JobField>& job_fields() {
 #define FIELD(name) \
   JobField { #name, &Job::name }
-  static const std::vector<JobField> fields = {
+  static const std::vector<JobField> fields = with_further_sizes({
       FIELD(model_name),
       FIELD(num_layers),
       FIELD(hidden_size),
@@ -168,7 +181,7 @@ const std::vector<JobField>& job_fields() {
       FIELD(recompute_granularity),
       FIELD(recompute_method),
       FIELD(recompute_num_layers),
-  };
+  });
 #undef FIELD
   return fields;
 }
@@ -181,11 +194,11 @@ const JobField* find_job_field(std::string_view name) {
 }
 
 Status set_job_field(Job& job, const JobField& field, std::string_view text) {
-  return std::visit([&](auto member) { return parse_into(job.*member, field.name, text); }, field.member);
+  return std::visit([&](auto member) { return parse_into(field_at(job, member), field.name, text); }, field.member);
 }
 
 std::string job_field_text(const Job& job, const JobField& field) {
-  return std::visit([&](auto member) { return text_of(job.*member); }, field.member);
+  return std::visit([&](auto member) { return text_of(field_at(job, member)); }, field.member);
 }
 
 }  // namespace lumos

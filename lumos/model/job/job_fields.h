@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -11,17 +12,32 @@
 
 namespace lumos {
 
+/// A whole number in Job::further_sizes.
+struct FurtherSize {
+  Dimension dimension = Dimension::kTensor;
+};
+
 /// Where a field lives and, by the alternative, of what type it is.
 using JobMember = std::variant<int64_t Job::*, double Job::*, bool Job::*, std::string Job::*, PipelineSchedule Job::*,
                                Recompute Job::*, RecomputeMethod Job::*, Normalization Job::*, PositionEmbedding Job::*,
-                               ParamsType Job::*, Optimizer Job::*>;
+                               ParamsType Job::*, Optimizer Job::*, FurtherSize>;
+
+/// The value of the field that lives at `member`.
+template <class J, class Member>
+auto& field_at(J& job, Member member) {
+  if constexpr (std::is_same_v<Member, FurtherSize>) {
+    return job.further_sizes[member.dimension];
+  } else {
+    return job.*member;
+  }
+}
 
 struct JobField {
   std::string_view name;
   JobMember member;
 };
 
-/// All fields in the order of the struct.
+/// All fields in the order of the struct, then the sizes along further dimensions.
 const std::vector<JobField>& job_fields();
 
 /// The field called `name`, or nullptr.

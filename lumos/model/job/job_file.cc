@@ -86,7 +86,8 @@ void follow_usual_sizes(const std::vector<JobSetting>& settings, Job& job) {
 /// A field's text as TOML and JSON spell it: quoted unless it is a number or a truth value.
 bool is_text_field(const JobField& field) {
   return !std::holds_alternative<int64_t Job::*>(field.member) &&
-         !std::holds_alternative<double Job::*>(field.member) && !std::holds_alternative<bool Job::*>(field.member);
+         !std::holds_alternative<double Job::*>(field.member) && !std::holds_alternative<bool Job::*>(field.member) &&
+         !std::holds_alternative<FurtherSize>(field.member);
 }
 
 }  // namespace
@@ -192,12 +193,12 @@ void write_job(JsonWriter& json, const Job& job) {
     json.key(field.name);
     std::visit(
         [&](auto member) {
-          using T = std::decay_t<decltype(job.*member)>;
+          using T = std::decay_t<decltype(field_at(job, member))>;
           if constexpr (std::is_enum_v<T>) {
             const std::string text = job_field_text(job, field);
             text.empty() ? json.null() : json.value(text);
           } else {
-            json.value(job.*member);
+            json.value(field_at(job, member));
           }
         },
         field.member);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 namespace lumos {
 namespace {
@@ -83,18 +82,6 @@ double path_us(const Collective& collective, const Path& path, const Cluster& cl
 }
 
 }  // namespace
-
-GroupShape group_shape(int64_t size, int64_t stride, int64_t gpus_per_node) {
-  return {size, std::clamp<int64_t>(gpus_per_node / std::max<int64_t>(stride, 1), 1, std::max<int64_t>(size, 1))};
-}
-
-GroupShape group_shape(const std::vector<int32_t>& ranks, int64_t gpus_per_node) {
-  const std::set<int32_t> members(ranks.begin(), ranks.end());
-  std::set<int64_t> nodes;
-  for (int32_t rank : members) nodes.insert(rank / gpus_per_node);
-  const auto size = static_cast<int64_t>(members.size()), count = static_cast<int64_t>(nodes.size());
-  return size == 0 ? GroupShape{} : GroupShape{size, (size + count - 1) / count};
-}
 
 double collective_us(const Collective& collective, const Cluster& cluster) {
   if (collective.group.size <= 1) return 0;

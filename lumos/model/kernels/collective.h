@@ -3,30 +3,11 @@
 // used by estimates, by lowering for shapes no trace has shown, and by calibration.
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "lumos/graph/host/collective.h"
 #include "lumos/model/cluster/cluster.h"
+#include "lumos/parallel/group_shape.h"
 
 namespace lumos {
-
-/// The ranks of a group as the network sees them: `size` members, `per_node` of them in each node they touch.
-struct GroupShape {
-  int64_t size = 1;
-  int64_t per_node = 1;
-
-  int64_t nodes() const { return (size + per_node - 1) / per_node; }
-  bool operator==(const GroupShape&) const = default;
-};
-
-/// The shape of a group whose members are `stride` ranks apart on nodes of `gpus_per_node` ranks.
-/// The first begins a node, as those of a job's axes do.
-GroupShape group_shape(int64_t size, int64_t stride, int64_t gpus_per_node);
-
-/// The shape of a group of these ranks, which fill nodes in order; members that nodes share unevenly count as their
-/// mean, rounded up. Of more than one node exactly when they are not all on one.
-GroupShape group_shape(const std::vector<int32_t>& ranks, int64_t gpus_per_node);
 
 /// `bytes` is what NCCL's own tests call the size: the buffer of an all-reduce, broadcast or message, the whole
 /// gathered or scattered tensor, everything one rank gives to an all-to-all.

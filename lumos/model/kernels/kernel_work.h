@@ -10,6 +10,7 @@
 #include "lumos/model/kernels/attention.h"
 #include "lumos/model/kernels/collective.h"
 #include "lumos/model/kernels/gemm.h"
+#include "lumos/parallel/dimension.h"
 
 namespace lumos {
 
@@ -26,6 +27,7 @@ struct KernelWork {
   WorkShape shape;
   int64_t kernels = 1;
   bool beside_compute = false;  ///< a collective that runs beside the next product instead of before it
+  DimensionSet along = {};      ///< of a collective: whom it is with
 };
 
 inline bool is_collective(const KernelWork& work) { return std::holds_alternative<Collective>(work.shape); }

@@ -6,9 +6,9 @@
 #include <array>
 
 #include "lumos/model/job/job_fields.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
-#include "lumos/program/facts/rank_place.h"
 
 namespace lumos {
 namespace {
@@ -102,14 +102,13 @@ Status check_recomputed_layers(const Job& base, const Job& target) {
 
 /// Every group, and every pair of neighbouring stages, lies on nodes as it did.
 bool lies_on_nodes_alike(const Job& base, const Job& target) {
-  for (Axis axis : {Axis::kTensor, Axis::kData, Axis::kPipeline})
-    if (!(span_along(base, axis) == span_along(target, axis))) return false;
+  const Mesh before = mesh_of(base), after = mesh_of(target);
+  for (size_t i = 0; i < dimension_table().size(); ++i)
+    if (!(before.shape(Dimension(i)) == after.shape(Dimension(i)))) return false;
   const int64_t stages = target.pipeline_model_parallel_size;
   if (base.pipeline_model_parallel_size != stages) return false;
-  for (int64_t stage = 0; stage < stages; ++stage) {
-    const int64_t next = (stage + 1) % stages;
-    if (!(span_of_stages(base, stage, next) == span_of_stages(target, stage, next))) return false;
-  }
+  for (int64_t stage = 0; stage < stages; ++stage)
+    if (!(stage_border(before, stage) == stage_border(after, stage))) return false;
   return std::min(base.world_size, base.gpus_per_node) == std::min(target.world_size, target.gpus_per_node);
 }
 
@@ -159,7 +158,8 @@ std::vector<std::string_view> changed_fields(const Job& base, const Job& target)
 Status check_changes(const Job& base, const Job& target) {
   TRY_STATUS(check_recomputed_layers(base, target));
   for (std::string_view field : changed_fields(base, target)) {
-    const bool other = std::find(kOtherKernels.begin(), kOtherKernels.end(), field) != kOtherKernels.end();
+    const bool further = std::holds_alternative<FurtherSize>(find_job_field(field)->member);
+    const bool other = further || std::find(kOtherKernels.begin(), kOtherKernels.end(), field) != kOtherKernels.end();
     if (turns_on_or_off(field, base, target)) return no_such_work(field, base, target);
     if (other && field != "recompute_method" && why_unused(field, base, target).empty())
       return no_such_work(field, base, target);

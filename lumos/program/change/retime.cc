@@ -6,6 +6,7 @@
 #include "lumos/model/kernels/attention.h"
 #include "lumos/model/kernels/expected_maximum.h"
 #include "lumos/model/kernels/gemm.h"
+#include "lumos/plan/make_plan.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/blocks/kernel_roles.h"
@@ -47,8 +48,21 @@ double attention_products_us(const Job& job, const Gpu& gpu) {
 /// What the time of FLOPs grows with when the type of numbers changes.
 double time_per_flop(const Job& job, const Gpu& gpu) { return 1 / peak_tflops(gpu, element_bytes(job)); }
 
+/// What a job's plan counts, once.
+struct Counts {
+  explicit Counts(const Job& job) : Counts(job, plan_of(job, job.gpus_per_node)) {}
+  Counts(const Job& job, const Plan& plan)
+      : layer(static_cast<double>(layer_parameters(plan))),
+        words(static_cast<double>(word_embedding_parameters(plan))),
+        optimizer_bytes(optimizer_bytes_per_parameter(job, plan) / plan.resident.optimizer) {}
+
+  double layer;            ///< parameters of one layer on one rank
+  double words;            ///< of the word embedding
+  double optimizer_bytes;  ///< that an update moves, per parameter that a rank holds
+};
+
 /// What the bytes of a memory-bound kernel are proportional to.
-double memory_size(const Job& job, KernelRole role) {
+double memory_size(const Job& job, const Counts& counts, KernelRole role) {
   const auto tokens = static_cast<double>(job.micro_batch_size * job.seq_length * element_bytes(job));
   const auto tensor = static_cast<double>(job.tensor_model_parallel_size);
   switch (role) {
@@ -64,12 +78,11 @@ double memory_size(const Job& job, KernelRole role) {
     case KernelRole::kVocabulary:
       return tokens * static_cast<double>(padded_vocab_size(job)) / tensor;
     case KernelRole::kWeights:
-      return static_cast<double>(layer_parameters(job)) * gradient_bytes(job);
+      return counts.layer * gradient_bytes(job);
     case KernelRole::kEmbedding:
-      return static_cast<double>(word_embedding_parameters(job) * element_bytes(job));
+      return counts.words * static_cast<double>(element_bytes(job));
     case KernelRole::kOptimizer:
-      return optimizer_bytes_per_parameter(job) /
-             static_cast<double>(job.use_distributed_optimizer ? job.data_parallel_size : 1);  // times parameters
+      return counts.optimizer_bytes;  // times parameters
     default:
       return 1;
   }
@@ -90,7 +103,13 @@ double bytes_per_parameter(const Job& job, const Transfer& transfer) {
 class Retimer {
  public:
   Retimer(const Recovery& recovery, const Job& target, const Network& network, const RetimeOptions& options)
-      : recovery_(recovery), base_(recovery.job), target_(target), network_(network), options_(options) {}
+      : recovery_(recovery),
+        base_(recovery.job),
+        target_(target),
+        network_(network),
+        options_(options),
+        base_counts_(base_),
+        target_counts_(target_) {}
 
   const std::vector<int64_t>& waiting() const { return waiting_ns_; }
   const std::vector<int64_t>& behind() const { return behind_ns_; }
@@ -172,10 +191,14 @@ class Retimer {
         return static_cast<int64_t>(static_cast<double>(duration_ns) * attention_products_us(target_, gpu_) /
                                     attention_products_us(base_, gpu_));
       case KernelRole::kOptimizer:
-        return above_floor(duration_ns, stage_ratio_ * memory_size(target_, role.role) / memory_size(base_, role.role));
+        return above_floor(duration_ns, stage_ratio_ * memory_ratio(role.role));
       default:
-        return above_floor(duration_ns, memory_size(target_, role.role) / memory_size(base_, role.role));
+        return above_floor(duration_ns, memory_ratio(role.role));
     }
+  }
+
+  double memory_ratio(KernelRole role) const {
+    return memory_size(target_, target_counts_, role) / memory_size(base_, base_counts_, role);
   }
 
   /// A weight's gradient that is added within its product is read and written once more, in the gradients' type: how
@@ -203,7 +226,7 @@ class Retimer {
   /// How much larger a stage of rank r's place is for other sizes than its number of layers: what comes once per layer,
   /// or so often as there are buckets, is repeated by the plan.
   double stage_size_ratio(size_t r) const {
-    const int64_t last = target_.pipeline_model_parallel_size - 1, stage = recovery_.places[r].stage;
+    const int64_t last = target_.pipeline_model_parallel_size - 1, stage = recovery_.places[r][Dimension::kPipeline];
     const bool ends = stage > 0 && stage + 1 == base_.pipeline_model_parallel_size;
     const int64_t there = ends ? last : std::min(stage, last);
     return static_cast<double>(stage_parameters(target_, there).total()) /
@@ -214,18 +237,15 @@ class Retimer {
   /// what comes at the end of a step they are all of a stage. What is gathered in front of the first layer is all of a
   /// rank's, in as many parts as were traced. Buckets beside the passes, but outside of layers, hold the embedding.
   double parameters_ratio(size_t r, const Transfer& transfer) const {
-    const double layer = static_cast<double>(layer_parameters(target_)) / static_cast<double>(layer_parameters(base_));
+    const double layer = target_counts_.layer / base_counts_.layer;
     const RecoveredRank& recovered = recovery_.program.ranks[r].recovered;
     const uint32_t launch =
         transfer.row < recovered.list.launch_of_row.size() ? recovered.list.launch_of_row[transfer.row] : kNoIndex;
-    const auto embedding_bytes =
-        static_cast<double>(word_embedding_parameters(base_)) * bytes_per_parameter(base_, transfer);
+    const double embedding_bytes = base_counts_.words * bytes_per_parameter(base_, transfer);
     const auto bytes = static_cast<double>(transfer.bytes);
     if (launch == kNoIndex) {
       // Added to the traced job: a bucket of layers, or all of a stage.
-      return bytes > 2 * static_cast<double>(layer_parameters(base_)) * bytes_per_parameter(base_, transfer)
-                 ? stage_ratio_
-                 : layer;
+      return bytes > 2 * base_counts_.layer * bytes_per_parameter(base_, transfer) ? stage_ratio_ : layer;
     }
     const Label& label = recovered.labels[launch];
     if (label.layer >= 0) return layer;
@@ -234,9 +254,7 @@ class Retimer {
       return transfer.kind == CommKind::kAllGather ? rank_parameters(target_) / rank_parameters(base_) : layer;
     }
     const double share = bytes > 0 ? std::min(1.0, embedding_bytes / bytes) : 0;
-    return share * static_cast<double>(word_embedding_parameters(target_)) /
-               static_cast<double>(word_embedding_parameters(base_)) +
-           (1 - share) * layer;
+    return share * target_counts_.words / base_counts_.words + (1 - share) * layer;
   }
 
   double bytes_ratio(size_t r, const Transfer& transfer) const {
@@ -253,7 +271,7 @@ class Retimer {
   };
 
   MovingAndWaiting changed_transfer(size_t r, const Transfer& transfer, const BesideTransfer& beside) const {
-    const int64_t stage = recovery_.places[r].stage;
+    const int64_t stage = recovery_.places[r][Dimension::kPipeline];
     const GroupSpan before = span_of(base_, transfer.scope, stage, stage);
     const GroupSpan after = span_of(target_, transfer.scope, stage, stage);
     const double old_bytes =
@@ -293,6 +311,7 @@ class Retimer {
   const Job& target_;
   const Network& network_;
   const RetimeOptions& options_;
+  Counts base_counts_, target_counts_;
   Gpu gpu_;
   double stage_ratio_ = 1;
   std::vector<int64_t> waiting_ns_, behind_ns_;

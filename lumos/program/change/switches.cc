@@ -34,9 +34,14 @@ class RankSwitcher {
         catalog_(out.catalogs[r]),
         transfers_(out.transfers[r]),
         added_(out.program, out.program.ranks[r], out.transfers[r]),
-        context_{
-            recovery, target, switches, before_, recovery.transfers[r], recovery.roles[r], recovery.places[r].stage,
-            added_} {}
+        context_{recovery,
+                 target,
+                 switches,
+                 before_,
+                 recovery.transfers[r],
+                 recovery.roles[r],
+                 recovery.places[r][Dimension::kPipeline],
+                 added_} {}
 
   void run() {
     index_forwards();

@@ -3,66 +3,86 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
-#include "lumos/program/facts/rank_place.h"
+#include "lumos/plan/ops/layout.h"
 
 namespace lumos {
 namespace {
 
-/// Ranks that agree with `place` on all axes but the free ones.
-struct FreeAxes {
-  bool tensor = false, data = false, stage = false;
-};
+constexpr size_t kNumNamed = 6;
 
-std::vector<int32_t> ranks_along(const Job& job, const RankPlace& place, FreeAxes free) {
-  const int64_t strides[3] = {stride_of(job, Axis::kTensor), stride_of(job, Axis::kData),
-                              stride_of(job, Axis::kPipeline)};
-  std::vector<int32_t> ranks;
-  for (int64_t t = 0; t < (free.tensor ? job.tensor_model_parallel_size : 1); ++t)
-    for (int64_t d = 0; d < (free.data ? job.data_parallel_size : 1); ++d)
-      for (int64_t s = 0; s < (free.stage ? job.pipeline_model_parallel_size : 1); ++s)
-        ranks.push_back(static_cast<int32_t>((free.tensor ? t : place.tensor) * strides[0] +
-                                             (free.data ? d : place.data) * strides[1] +
-                                             (free.stage ? s : place.stage) * strides[2]));
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
-}
+const DimensionSet kReplica = {Dimension::kTensor, Dimension::kPipeline};
+
+/// Numbers groups and lists their members.
+class GroupMaker {
+ public:
+  GroupMaker(const Job& job, int64_t rank) : mesh_(mesh_of(job)), position_(mesh_.position(rank)) {}
+
+  void make(GroupKind kind, std::string_view description, DimensionSet along) {
+    int64_t index = 0, count = 1;
+    for (size_t i = 0; i < dimension_table().size(); ++i) {
+      if (along.has(Dimension(i)) || mesh_.size(Dimension(i)) == 1) continue;
+      index += count * position_[Dimension(i)];
+      count *= mesh_.size(Dimension(i));
+    }
+    std::vector<int32_t> ranks = mesh_.members(position_, along);
+    at(kind) = {next_ + index, std::string(description), std::move(ranks)};
+    next_ += count;
+  }
+
+  /// First and last stage share the tied embedding.
+  void keep_ends(GroupKind kind, int64_t rank) {
+    RankGroup& group = at(kind);
+    std::vector<int32_t> ends = {group.ranks.front()};
+    if (group.size() > 1) ends.push_back(group.ranks.back());
+    const bool member = std::find(ends.begin(), ends.end(), static_cast<int32_t>(rank)) != ends.end();
+    group.ranks = member ? ends : std::vector<int32_t>{static_cast<int32_t>(rank)};
+  }
+
+  const Mesh& mesh() const { return mesh_; }
+  RankGroups take() { return std::move(groups_); }
+
+ private:
+  RankGroup& at(GroupKind kind) {
+    const auto index = static_cast<size_t>(kind);
+    if (groups_.size() <= index) groups_.resize(index + 1);
+    return groups_[index];
+  }
+
+  Mesh mesh_;
+  Position position_;
+  RankGroups groups_;
+  int64_t next_ = 0;
+};
 
 }  // namespace
 
 RankGroups groups_of_rank(const Job& job, int64_t rank) {
-  const RankPlace place = place_of(job, rank);
-  const int64_t tp = job.tensor_model_parallel_size, pp = job.pipeline_model_parallel_size;
-  const int64_t dp = job.data_parallel_size;
-  RankGroups groups;
-  int64_t next = 0;
-  const auto make = [&](GroupKind kind, std::string description, FreeAxes free, int64_t index, int64_t count) {
-    groups[static_cast<size_t>(kind)] = {next + index, std::move(description), ranks_along(job, place, free)};
-    next += count;
+  GroupMaker groups(job, rank);
+  const auto along = [&](Dimension dimension) {
+    groups.make(group_kind(dimension), row_of(dimension).group_words.front(), dimension);
   };
-  make(GroupKind::kWorld, "default_pg", {true, true, true}, 0, 1);
-  make(GroupKind::kData, "DATA_PARALLEL_GROUP_WITH_CP", {false, true, false}, place.stage * tp + place.tensor, tp * pp);
-  make(GroupKind::kModel, "MODEL_PARALLEL_GROUP", {true, false, true}, place.data, dp);
-  make(GroupKind::kTensor, "TENSOR_MODEL_PARALLEL_GROUP", {true, false, false}, place.stage * dp + place.data, pp * dp);
-  make(GroupKind::kPipeline, "PIPELINE_MODEL_PARALLEL_GROUP", {false, false, true}, place.data * tp + place.tensor,
-       tp * dp);
-  make(GroupKind::kEmbedding, "EMBEDDING_GROUP", {false, false, true}, place.data * tp + place.tensor, tp * dp);
-  std::vector<int32_t>& ends = groups[static_cast<size_t>(GroupKind::kEmbedding)].ranks;
-  if (place.stage == 0 || place.stage == pp - 1) {
-    ends = pp == 1 ? std::vector<int32_t>{ends.front()} : std::vector<int32_t>{ends.front(), ends.back()};
-  } else {
-    ends = {static_cast<int32_t>(rank)};
-  }
-  return groups;
+  groups.make(GroupKind::kWorld, "default_pg", groups.mesh().all());
+  along(Dimension::kData);
+  groups.make(GroupKind::kModel, "MODEL_PARALLEL_GROUP", kReplica);
+  along(Dimension::kTensor);
+  along(Dimension::kPipeline);
+  groups.make(GroupKind::kEmbedding, "EMBEDDING_GROUP", Dimension::kPipeline);
+  groups.keep_ends(GroupKind::kEmbedding, rank);
+  for (Dimension dimension : groups.mesh().order())
+    if (group_kind(dimension) > GroupKind::kEmbedding && groups.mesh().size(dimension) > 1) along(dimension);
+  return groups.take();
 }
 
-GroupShape shape_of_ranks(const std::vector<int32_t>& ranks, int64_t gpus_per_node) {
-  std::map<int64_t, int64_t> per_node;
-  for (int32_t rank : ranks) ++per_node[rank / gpus_per_node];
-  GroupShape shape{static_cast<int64_t>(ranks.size()), 1};
-  for (const auto& [node, members] : per_node) shape.per_node = std::max(shape.per_node, members);
-  return shape;
+GroupKind group_kind(DimensionSet along) {
+  if (along == Dimension::kData) return GroupKind::kData;
+  if (along == Dimension::kTensor) return GroupKind::kTensor;
+  if (along == Dimension::kPipeline) return GroupKind::kPipeline;
+  if (along == kReplica) return GroupKind::kModel;
+  for (size_t i = 0; i < dimension_table().size(); ++i)
+    if (along == Dimension(i)) return GroupKind(kNumNamed + i);
+  return GroupKind::kWorld;
 }
 
 std::string ranks_text(const std::vector<int32_t>& ranks) {

@@ -12,7 +12,7 @@ namespace {
 
 using Ranks = std::vector<int32_t>;
 
-const RankGroup& group_of(const RankGroups& groups, GroupKind kind) { return groups[static_cast<size_t>(kind)]; }
+const RankGroup& group_of(const RankGroups& groups, GroupKind kind) { return groups.at(static_cast<size_t>(kind)); }
 
 Job job_of_sixteen() {
   return test_job(
@@ -47,9 +47,11 @@ TEST(ProcessGroups, ANumberMeansTheSameRanksEverywhere) {
   }
 }
 
-TEST(ProcessGroups, TheFullestNodeGivesTheShape) {
-  EXPECT_EQ(shape_of_ranks({0, 1, 8, 9}, 8), (GroupShape{4, 2}));
-  EXPECT_EQ(shape_of_ranks({0, 8}, 8), (GroupShape{2, 1}));
+TEST(ProcessGroups, KindsFollowFromTheDimensionsThatAGroupExtendsAlong) {
+  EXPECT_EQ(group_kind(Dimension::kData), GroupKind::kData);
+  EXPECT_EQ(group_kind({Dimension::kTensor, Dimension::kPipeline}), GroupKind::kModel);
+  EXPECT_GT(group_kind(Dimension::kContext), GroupKind::kEmbedding);
+  EXPECT_EQ(group_kind({Dimension::kTensor, Dimension::kData, Dimension::kPipeline}), GroupKind::kWorld);
 }
 
 TEST(ProcessGroups, LongListsAreCut) {

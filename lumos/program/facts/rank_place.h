@@ -1,25 +1,13 @@
-// Where a rank sits in the parallel layout of a job, and where its groups sit on the nodes. Read by the matching of
-// collectives without metadata and by the network model.
+// How the groups of a job lie on its own nodes, in the words of the network model.
 #pragma once
 
 #include <cstdint>
 
-#include "lumos/model/job/job.h"
+#include "lumos/plan/ops/layout.h"
 
 namespace lumos {
 
-enum class Axis : uint8_t { kTensor, kData, kPipeline };
-
-/// Ranks between neighbours along `axis`, from the job's rank_order (fastest first).
-int64_t stride_of(const Job& job, Axis axis);
-
-struct RankPlace {
-  int64_t tensor = 0;
-  int64_t data = 0;
-  int64_t stage = 0;
-};
-
-RankPlace place_of(const Job& job, int64_t rank);
+using Axis = Dimension;
 
 /// Members of a group and how many of them share a node.
 struct GroupSpan {
@@ -29,13 +17,29 @@ struct GroupSpan {
   bool operator==(const GroupSpan&) const = default;
 };
 
-/// The group along `axis`, assuming that nodes hold consecutive ranks.
-GroupSpan span_along(const Job& job, Axis axis);
+/// The group along `axis`.
+inline GroupSpan span_along(const Job& job, Axis axis) {
+  const GroupShape shape = mesh_of(job).shape(axis);
+  return {shape.size, shape.per_node};
+}
+
+struct RankPlace {
+  int64_t stage = 0;
+};
+
+inline RankPlace place_of(const Job& job, int64_t rank) { return {position_of(job, rank)[Dimension::kPipeline]}; }
 
 /// Stages `stage` and `other` of one pipeline.
-GroupSpan span_of_stages(const Job& job, int64_t stage, int64_t other);
+inline GroupSpan span_of_stages(const Job& job, int64_t stage, int64_t other) {
+  if (stage == other) return {2, 2};
+  const GroupShape shape = mesh_of(job).pair(Dimension::kPipeline, stage, other);
+  return {2, shape.per_node};
+}
 
-/// The stage that holds `virtual_stage` and the one that holds the next: after the last one comes the first again.
-GroupSpan span_of_border(const Job& job, int64_t virtual_stage);
+/// The stage that holds `virtual_stage` and the one that holds the next.
+inline GroupSpan span_of_border(const Job& job, int64_t virtual_stage) {
+  const GroupShape shape = stage_border(mesh_of(job), virtual_stage);
+  return {2, shape.per_node};
+}
 
 }  // namespace lumos

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "lumos/model/job/job_fields.h"
-#include "lumos/program/facts/rank_place.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/program/facts/traced_shapes.h"
 #include "lumos/program/recover/recover.h"
 #include "lumos/program/recover/single_layer.h"
@@ -75,6 +75,7 @@ class FactFinder {
     group(kTensorGroup, "tensor_model_parallel_size");
     group(kPipelineGroup, "pipeline_model_parallel_size");
     group(kDataGroup, "data_parallel_size");
+    for (size_t i = 0; i < dimension_table().size(); ++i) further_group(Dimension(i));
     order_of_ranks();
   }
 
@@ -87,6 +88,17 @@ class FactFinder {
       if (member && group.description.starts_with(kind)) size = std::max<int64_t>(size, group.size);
     }
     if (size > 0) add(field, size, fmt::format("the size of its {}", kind));
+  }
+
+  /// Of dimensions that not every job names: only of more than one rank.
+  void further_group(Dimension dimension) {
+    const DimensionRow& row = row_of(dimension);
+    const JobField* field = find_job_field(row.setting);
+    if (field == nullptr || !std::holds_alternative<FurtherSize>(field->member)) return;
+    for (const ProcessGroup& group : table_.info.groups) {
+      if (group.size < 2 || dimension_of_group(group.description) != dimension) continue;
+      return add(row.setting, group.size, fmt::format("the size of its {}", row.group_words.front()));
+    }
   }
 
   /// The axes with more than one rank, by how far apart their neighbours are.
@@ -335,11 +347,10 @@ bool agrees(const Job& job, const TracedFact& fact) {
   if (fact.field == "rank_order") {
     Job as_traced = job;
     as_traced.rank_order = fact.value;
-    const auto same = [&](Axis axis, int64_t size) {
-      return size == 1 || stride_of(job, axis) == stride_of(as_traced, axis);
-    };
-    return same(Axis::kTensor, job.tensor_model_parallel_size) && same(Axis::kData, job.data_parallel_size) &&
-           same(Axis::kPipeline, job.pipeline_model_parallel_size);
+    const Mesh own = mesh_of(job), traced = mesh_of(as_traced);
+    return std::all_of(own.order().begin(), own.order().end(), [&](Dimension dimension) {
+      return own.size(dimension) == 1 || own.stride(dimension) == traced.stride(dimension);
+    });
   }
   Job as_traced = job;
   if (!set_job_field(as_traced, field, fact.value)) return true;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "lumos/base/parallel.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/lower/draw.h"
 #include "lumos/program/lower/meetings.h"
@@ -139,8 +140,8 @@ class StagePlanner {
   uint32_t pick_rank(StageEnds ends) {
     std::vector<uint32_t> same, others;
     for (uint32_t r = 0; r < recovery_.places.size(); ++r) {
-      const StageEnds has = ends_of(recovery_.places[r].stage, base_.pipeline_model_parallel_size);
-      const bool same_stage = same_schedule_ ? recovery_.places[r].stage == stage_ : has == ends;
+      const StageEnds has = ends_of(recovery_.places[r][Dimension::kPipeline], base_.pipeline_model_parallel_size);
+      const bool same_stage = same_schedule_ ? recovery_.places[r][Dimension::kPipeline] == stage_ : has == ends;
       (same_stage ? same : others).push_back(r);
     }
     // With unchanged stages all of them come from one replica, whose ranks have waited for each other.
@@ -152,7 +153,7 @@ class StagePlanner {
   }
 
   bool holds_end(uint32_t rank, bool first) const {
-    const StageEnds has = ends_of(recovery_.places[rank].stage, base_.pipeline_model_parallel_size);
+    const StageEnds has = ends_of(recovery_.places[rank][Dimension::kPipeline], base_.pipeline_model_parallel_size);
     return first ? has.first : has.last;
   }
 
@@ -205,7 +206,7 @@ class StagePlanner {
   /// What comes before the first layer (`entry`) or after the last one. Stages in the middle of a pipeline have their
   /// own; where none was traced they are taken to have nothing.
   void put_side(PassKey key, bool end_here, bool entry, uint32_t rank, std::vector<PlacedBlock>& out) {
-    const StageEnds has = ends_of(recovery_.places[rank].stage, base_.pipeline_model_parallel_size);
+    const StageEnds has = ends_of(recovery_.places[rank][Dimension::kPipeline], base_.pipeline_model_parallel_size);
     const bool at_end = entry != key.backward ? has.first : has.last;
     if (!end_here && at_end && chunks(base_) == 1) return;
     const PassBlocks& pass = like(key, rank, false, entry && end_here, !entry && end_here);
@@ -277,7 +278,7 @@ class StagePlanner {
   /// Parameters of the planned stage over those of the donor's, layers of equal size.
   double stage_ratio(uint32_t rank) const {
     return static_cast<double>(stage_parameters(with_layers_of(base_, target_), stage_).total()) /
-           static_cast<double>(stage_parameters(base_, recovery_.places[rank].stage).total());
+           static_cast<double>(stage_parameters(base_, recovery_.places[rank][Dimension::kPipeline]).total());
   }
 
   /// What repeats comes `ratio` times as often. Of what does not (one kernel over all parameters, or one of several
@@ -362,7 +363,7 @@ Job with_layers_of(const Job& base, const Job& target) {
 RecoverHints hints_from_job(const Job& job, int64_t rank) {
   RecoverHints hints;
   hints.stages = static_cast<int>(job.pipeline_model_parallel_size);
-  hints.stage = static_cast<int>(place_of(job, rank).stage);
+  hints.stage = static_cast<int>(position_of(job, rank)[Dimension::kPipeline]);
   hints.chunks = static_cast<int>(job.virtual_pipeline_model_parallel_size);
   hints.num_layers = static_cast<int>(job.num_layers);
   return hints;
@@ -377,16 +378,17 @@ Result<Recovery> recover_job(const std::vector<ExecGraph>& graphs, const Job& jo
   parallel_for(graphs.size(), threads, [&](size_t i) {
     recovered[i] = recover(*graphs[i].ranks[0].table, hints_from_job(job, graphs[i].ranks[0].rank));
   });
-  for (const ExecGraph& graph : graphs) recovery.places.push_back(place_of(job, graph.ranks[0].rank));
+  for (const ExecGraph& graph : graphs) recovery.places.push_back(position_of(job, graph.ranks[0].rank));
   recovery.program = make_program(graphs, std::move(recovered));
   bool first = false, last = false;
   for (size_t r = 0; r < recovery.places.size(); ++r) {
     const RankProgram& rank = recovery.program.ranks[r];
-    recovery.catalogs.push_back(make_catalog(rank, schedule[static_cast<size_t>(recovery.places[r].stage)]));
+    recovery.catalogs.push_back(
+        make_catalog(rank, schedule[static_cast<size_t>(recovery.places[r][Dimension::kPipeline])]));
     if (recovery.catalogs.back().steps.empty())
       return fail(ErrorKind::kFailed, "rank {}: no whole step was recovered from {}", rank.rank, rank.table->info.file);
-    first |= recovery.places[r].stage == 0;
-    last |= recovery.places[r].stage == job.pipeline_model_parallel_size - 1;
+    first |= recovery.places[r][Dimension::kPipeline] == 0;
+    last |= recovery.places[r][Dimension::kPipeline] == job.pipeline_model_parallel_size - 1;
   }
   if (!first || !last)
     return fail(ErrorKind::kFailed, "no trace of the {} pipeline stage: a prediction needs one rank of each end",
@@ -415,7 +417,7 @@ Result<LowerPlan> plan_step(const Recovery& recovery, const Job& target, const N
     StagePlanner stage(recovery, target, seed * 1000003 + s, shared);
     stage.choose_donors(static_cast<int64_t>(s));
     PlannedRank rank;
-    rank.rank = static_cast<int32_t>(static_cast<int64_t>(s) * stride_of(target, Axis::kPipeline));
+    rank.rank = static_cast<int32_t>(static_cast<int64_t>(s) * mesh_of(target).stride(Dimension::kPipeline));
     stage.init(rank.blocks);
     begins[s].resize(rank.blocks.size(), -1);
     for (size_t a = 0; a < schedule[s].size(); ++a) {

@@ -9,6 +9,7 @@
 
 #include "lumos/base/result.h"
 #include "lumos/model/job/job.h"
+#include "lumos/parallel/mesh.h"
 #include "lumos/program/blocks/catalog.h"
 #include "lumos/program/lower/lower.h"
 #include "lumos/program/lower/measured_loads.h"
@@ -24,7 +25,7 @@ struct Recovery {
   Program program;
   std::vector<RankTransfers> transfers;    ///< parallel to program.ranks
   std::vector<RankCatalog> catalogs;       ///< parallel to program.ranks
-  std::vector<RankPlace> places;           ///< parallel to program.ranks
+  std::vector<Position> places;            ///< parallel to program.ranks
   Network network;                         ///< as the transfers show it
   MeasuredLoads loads;                     ///< what ran beside what
   std::vector<std::vector<RoleOf>> roles;  ///< per rank and launch

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lumos/graph/match/match_collect.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/measure/network.h"
 
@@ -37,16 +38,10 @@ CommKind kind_of(CollectiveKind collective) {
 }
 
 CommScope scope_of_ranks(const Job& job, const std::vector<int32_t>& ranks) {
-  const RankPlace first = place_of(job, ranks.front());
-  bool tensor = false, data = false, stage = false;
-  for (int32_t rank : ranks) {
-    const RankPlace place = place_of(job, rank);
-    tensor |= place.tensor != first.tensor;
-    data |= place.data != first.data;
-    stage |= place.stage != first.stage;
-  }
-  if (stage) return ranks.size() == 2 && !tensor && !data ? CommScope::kEmbedding : CommScope::kModel;
-  return data ? CommScope::kData : CommScope::kTensor;
+  const DimensionSet along = mesh_of(job).spanned(ranks);
+  if (along.has(Dimension::kPipeline))
+    return ranks.size() == 2 && along == Dimension::kPipeline ? CommScope::kEmbedding : CommScope::kModel;
+  return along.has(Dimension::kData) ? CommScope::kData : CommScope::kTensor;
 }
 
 /// By Megatron's names of groups, where the list of members is cut.
@@ -113,7 +108,7 @@ void imply_bytes(const RankProgram& rank, const Job& job, RankTransfers& out) {
   };
   for (const Transfer& transfer : out.transfers)
     if (is_bucket(transfer) && label_of(transfer).step >= 0) ++buckets[transfer.kind][label_of(transfer).step];
-  const int64_t stage = place_of(job, rank.rank).stage;
+  const int64_t stage = position_of(job, rank.rank)[Dimension::kPipeline];
   const auto parameters = static_cast<double>(stage_parameters(job, stage).total());
   for (Transfer& transfer : out.transfers) {
     if (transfer.bytes >= 0) continue;
@@ -173,7 +168,7 @@ RankTransfers list_transfers(const RankProgram& rank, const Job& job) {
 /// Messages within a node and between nodes take different times: a stage may have one of each.
 void mark_messages_between_nodes(const RankProgram& rank, const RankCatalog& catalog, const Job& job,
                                  RankTransfers& out) {
-  const int64_t stages = job.pipeline_model_parallel_size, stage = place_of(job, rank.rank).stage;
+  const int64_t stages = job.pipeline_model_parallel_size, stage = position_of(job, rank.rank)[Dimension::kPipeline];
   const int64_t usual_border = stage + 1 < stages ? stage : stage - 1;
   for (Transfer& transfer : out.transfers) {
     if (transfer.scope == CommScope::kPipeline && stages > 1)
@@ -198,33 +193,34 @@ void mark_messages_between_nodes(const RankProgram& rank, const RankCatalog& cat
 }
 
 /// One collective as its members see it: who, and which one in order.
-using Meeting = std::tuple<CommScope, int64_t, int64_t, int64_t, int16_t, size_t, uint32_t>;
+using Meeting = std::tuple<CommScope, int64_t, int16_t, size_t, uint32_t>;
 
 /// `stream` counts the streams that a rank has for the scope (groups of the same members have streams of their own),
 /// `ordinal` what came on it.
-Meeting meeting_of(const Job& job, int32_t rank, const Transfer& transfer, int16_t step, size_t stream,
+Meeting meeting_of(const Mesh& mesh, int32_t rank, const Transfer& transfer, int16_t step, size_t stream,
                    uint32_t ordinal) {
-  RankPlace place = place_of(job, rank);
+  Position first = mesh.position(rank);  // of the group's members
   switch (transfer.scope) {
     case CommScope::kTensor:
-      place.tensor = -1;
+      first[Dimension::kTensor] = 0;
       break;
     case CommScope::kData:
-      place.data = -1;
+      first[Dimension::kData] = 0;
       break;
     case CommScope::kEmbedding:
-      place.stage = -1;
+      first[Dimension::kPipeline] = 0;
       break;
     case CommScope::kModel:
-      place = {-1, -1, -1};
+      first = {};
       break;
     case CommScope::kPipeline:
       break;  // matched by what is sent, see plan
   }
-  return {transfer.scope, place.tensor, place.data, place.stage, step, stream, ordinal};
+  return {transfer.scope, mesh.rank_at(first), step, stream, ordinal};
 }
 
 void split_durations(const Program& program, const Job& job, std::vector<RankTransfers>& all) {
+  const Mesh mesh = mesh_of(job);
   std::map<Meeting, std::vector<std::pair<size_t, uint32_t>>> meetings;
   using Equal = std::tuple<CommScope, CommKind, int64_t, bool>;
   const auto equal_to = [](const Transfer& t) { return Equal{t.scope, t.kind, t.bytes, t.between_nodes}; };
@@ -245,7 +241,7 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
       std::vector<int64_t>& known = streams[transfer.scope];
       const auto at = std::find(known.begin(), known.end(), stream) - known.begin();
       if (at == std::ssize(known)) known.push_back(stream);
-      meetings[meeting_of(job, rank.rank, transfer, step, static_cast<size_t>(at), ordinal)].emplace_back(r, i);
+      meetings[meeting_of(mesh, rank.rank, transfer, step, static_cast<size_t>(at), ordinal)].emplace_back(r, i);
     }
   }
   std::erase_if(meetings, [](const auto& meeting) { return meeting.second.size() < 2; });
@@ -256,7 +252,7 @@ void split_durations(const Program& program, const Job& job, std::vector<RankTra
   };
   const auto is_complete = [&](const std::vector<std::pair<size_t, uint32_t>>& members) {
     const auto [r, i] = members[0];
-    const int64_t stage = place_of(job, program.ranks[r].rank).stage;
+    const int64_t stage = mesh.position(program.ranks[r].rank)[Dimension::kPipeline];
     return std::ssize(members) >= span_of(job, all[r].transfers[i].scope, stage, stage).members;
   };
   // Where some members were not traced, all that were may have waited for one of those.

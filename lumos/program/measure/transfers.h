@@ -8,7 +8,6 @@
 #include "lumos/model/job/job.h"
 #include "lumos/program/blocks/catalog.h"
 #include "lumos/program/blocks/program.h"
-#include "lumos/program/facts/rank_place.h"
 
 namespace lumos {
 

@@ -28,8 +28,9 @@ TaskKind task_kind(EventKind kind) {
 }  // namespace
 
 const std::vector<LaneKey>& synthetic_lanes() {
-  static const std::vector<LaneKey> lanes = {{false, 0}, {false, 1}, {true, 7},  {true, 20}, {true, 24}, {true, 28},
-                                             {true, 32}, {true, 36}, {true, 40}, {true, 44}, {true, 48}, {true, 52}};
+  static const std::vector<LaneKey> lanes = {{false, 0}, {false, 1}, {true, 7},  {true, 20}, {true, 24},
+                                             {true, 28}, {true, 32}, {true, 36}, {true, 40}, {true, 44},
+                                             {true, 48}, {true, 52}, {true, 56}};
   return lanes;
 }
 

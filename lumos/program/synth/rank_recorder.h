@@ -27,8 +27,9 @@ enum class Place : uint8_t {
   kReceiveBackward,
   kEmbedding,
   kModel,
+  kOther,  ///< of groups along further dimensions
 };
-inline constexpr int kNumPlaces = 12;
+inline constexpr int kNumPlaces = 13;
 
 /// Threads by what they do, streams by the CUDA numbers that PyTorch usually gives them.
 const std::vector<LaneKey>& synthetic_lanes();

@@ -10,9 +10,10 @@
 
 #include "lumos/model/kernels/elementwise.h"
 #include "lumos/plan/layer_work.h"
+#include "lumos/plan/make_plan.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
-#include "lumos/program/facts/rank_place.h"
 #include "lumos/program/lower/plan.h"
 #include "lumos/program/synth/synthetic_buckets.h"
 
@@ -29,15 +30,16 @@ class StepWriter {
       : job_(job),
         cluster_(cluster),
         rank_(rank),
-        stage_(place_of(job, rank).stage),
+        stage_(position_of(job, rank)[Dimension::kPipeline]),
         schedule_(schedule),
-        write_(job, cluster, rank),
-        layer_(transformer_layer_work(job, cluster)),
-        embedding_(embedding_work(job, cluster)),
-        head_(head_work(job, cluster)),
+        plan_(plan_of(job, cluster.gpus_per_node)),
+        write_(job, plan_, cluster, rank),
+        layer_(layer_work(plan_.layer, plan_)),
+        embedding_(layer_work(plan_.embedding, plan_)),
+        head_(layer_work(plan_.head, plan_)),
         layers_(layers_per_chunk(job)),
-        parameters_(static_cast<double>(stage_parameters(job, stage_).total())),
-        buckets_(job, cluster, parameters_, write_) {}
+        parameters_(static_cast<double>(stage_parameters(job, plan_, stage_).total())),
+        buckets_(job, plan_, stage_, write_) {}
 
   void step(int index) {
     step_ = static_cast<int16_t>(index);
@@ -123,7 +125,7 @@ class StepWriter {
 
   void zero_gradients() {
     recorder().open(Place::kMain, EventKind::kAnnotation, "zero_grad_buffer");
-    const double bytes = parameters_ * gradient_bytes(job_);
+    const double bytes = parameters_ * plan_.bytes(NumberType::kGradient);
     move("aten::zero_", "", EventKind::kMemset, "Memset (Device)", bytes, elementwise_us(bytes, cluster_.gpu));
     recorder().close(Place::kMain);
   }
@@ -144,10 +146,8 @@ class StepWriter {
     wait_for_input({microbatch, virtual_stage(chunk) - 1, false});
     if (gathers) buckets_.gather();
     if (first || last) upload();
-    const StageParameters held = stage_parameters(job_, stage_);
-    const double of_layer = layer_share(held);
     if (first) {
-      buckets_.wait_for_parameters(static_cast<double>(held.embedding));
+      buckets_.wait_for_parameters(0);
       flight.embedding = write_.forward(embedding_.forward);
       end_part(Place::kMain);
     }
@@ -155,7 +155,7 @@ class StepWriter {
       Label own = label;
       own.layer = static_cast<int16_t>(first_layer(chunk) + i);
       block(BlockRole::kForwardLayer, own);
-      buckets_.wait_for_parameters(of_layer);
+      buckets_.wait_for_parameters(part_of_layer(chunk, i));
       flight.checkpoints.push_back(-1);
       flight.layers.emplace_back();
       if (is_recomputed(i))
@@ -166,7 +166,7 @@ class StepWriter {
     }
     if (!last) return;
     block(BlockRole::kForwardExit, label);
-    buckets_.wait_for_parameters(static_cast<double>(held.head));
+    buckets_.wait_for_parameters(part_of_head());
     flight.head = write_.forward(head_.forward);
     end_part(Place::kMain);
   }
@@ -179,13 +179,11 @@ class StepWriter {
     wait_for_input({microbatch, virtual_stage(chunk), true});
     recorder().work(Place::kMain, write_.launch_ns());
     recorder().hand_over(Place::kMain, Place::kAutograd);
-    const StageParameters held = stage_parameters(job_, stage_);
     if (is_last_piece(chunk)) {
       write_.backward(head_.backward, flight.head);
       end_part(Place::kAutograd);
-      if (reduces) buckets_.complete_gradients(static_cast<double>(held.head));
+      if (reduces) buckets_.complete_gradients(part_of_head());
     }
-    const double of_layer = layer_share(held);
     for (int64_t i = layers_; i-- > 0;) {
       Label own = label;
       own.layer = static_cast<int16_t>(first_layer(chunk) + i);
@@ -196,22 +194,23 @@ class StepWriter {
       else
         write_.backward(layer_.backward, flight.layers[index]);
       end_part(Place::kAutograd);
-      if (reduces) buckets_.complete_gradients(of_layer);
+      if (reduces) buckets_.complete_gradients(part_of_layer(chunk, i));
     }
     if (is_first_piece(chunk)) {
       block(BlockRole::kBackwardExit, label);
       write_.backward(embedding_.backward, flight.embedding);
       end_part(Place::kAutograd);
-      if (reduces) buckets_.complete_gradients(static_cast<double>(held.embedding));
+      if (reduces) buckets_.complete_gradients(0);
     }
     recorder().hand_over(Place::kAutograd, Place::kMain);
     flights_.erase({microbatch, chunk});
   }
 
-  /// Parameters of one layer.
-  double layer_share(const StageParameters& held) const {
-    return static_cast<double>(held.layers) / static_cast<double>(job_.virtual_pipeline_model_parallel_size * layers_);
+  /// Indexes into stage_parts: the embedding is the first of its stage, the head the last.
+  size_t part_of_layer(int chunk, int64_t layer) const {
+    return static_cast<size_t>(chunk * layers_ + layer + (stage_ == 0 ? 1 : 0));
   }
+  size_t part_of_head() const { return part_of_layer(static_cast<int>(job_.virtual_pipeline_model_parallel_size), 0); }
 
   /// After an embedding, a layer or a head.
   void end_part(Place thread) {
@@ -264,9 +263,8 @@ class StepWriter {
 
   /// Tensor-parallel ranks that sent a part each put the whole together again.
   void gather_received(const Action& action) {
-    if (!job_.scatter_gather_tensors_in_pipeline || job_.sequence_parallel) return;
-    if (job_.tensor_model_parallel_size == 1) return;
-    const GroupShape shape = shape_of_ranks(group(GroupKind::kTensor).ranks, cluster_.gpus_per_node);
+    if (!plan_.gathers_messages) return;
+    const GroupShape shape = group_shape(group(GroupKind::kTensor).ranks, cluster_.gpus_per_node);
     for (size_t i = 0; i < action.receives.size(); ++i) {
       const KernelWork gather{"scatter_gather", Collective{CollectiveKind::kAllGather, activation_bytes(), shape}};
       write_.wait_for(Place::kMain, write_.collective(Place::kMain, GroupKind::kTensor, gather, dtype_name(job_)));
@@ -276,16 +274,13 @@ class StepWriter {
   double activation_bytes() const {
     return static_cast<double>(job_.seq_length * job_.micro_batch_size * job_.hidden_size * element_bytes(job_));
   }
-  double message_bytes() const {
-    const bool in_parts = job_.sequence_parallel || job_.scatter_gather_tensors_in_pipeline;
-    return activation_bytes() / static_cast<double>(in_parts ? job_.tensor_model_parallel_size : 1);
-  }
+  double message_bytes() const { return term_bytes(plan_, plan_.message); }
 
   /// The stage at the other end: forward outputs go from their virtual stage to the next, gradients back.
   int32_t peer_of(const Tensor& tensor, bool send) const {
     const int other = tensor.virtual_stage + (tensor.backward != send ? 1 : 0);
     const int64_t stage = other % job_.pipeline_model_parallel_size;
-    return static_cast<int32_t>(rank_ + (stage - stage_) * stride_of(job_, Axis::kPipeline));
+    return static_cast<int32_t>(rank_ + (stage - stage_) * mesh_of(job_).stride(Dimension::kPipeline));
   }
 
   void synchronize_gradients() {
@@ -293,16 +288,16 @@ class StepWriter {
     if (buckets_.reduces() && !job_.overlap_grad_reduce) buckets_.reduce_all();
     buckets_.wait_for_reduced();
     const RankGroup& ends = group(GroupKind::kEmbedding);
-    if (job_.untie_embeddings_and_output_weights || ends.size() < 2) return;
+    if (!plan_.sums_tied_embedding || ends.size() < 2) return;
     block(BlockRole::kGradSync, {Phase::kGradSync, step_});
-    const double bytes = static_cast<double>(word_embedding_parameters(job_)) * gradient_bytes(job_);
+    const double bytes = static_cast<double>(word_embedding_parameters(plan_)) * plan_.bytes(NumberType::kGradient);
     agree("embedding_gradient", GroupKind::kEmbedding, bytes, buckets_.gradient_type());
   }
 
   /// An all-reduce that the compute stream waits for.
   void agree(std::string_view role, GroupKind kind, double bytes, std::string_view dtype) {
     if (group(kind).size() < 2) return;
-    const GroupShape shape = shape_of_ranks(group(kind).ranks, cluster_.gpus_per_node);
+    const GroupShape shape = group_shape(group(kind).ranks, cluster_.gpus_per_node);
     const KernelWork work{role, Collective{CollectiveKind::kAllReduce, bytes, shape}};
     write_.wait_for(Place::kMain, write_.collective(Place::kMain, kind, work, dtype));
   }
@@ -320,7 +315,7 @@ class StepWriter {
   /// Overflow check, norm and clipping, the update and the copy to the model's parameters: equal passes over the
   /// optimizer's state, see optimizer_work.
   void optimize() {
-    const KernelWork passes = optimizer_work(job_, parameters_).front();
+    const KernelWork passes = optimizer_work(job_, plan_, parameters_).front();
     const double us = kernel_us(passes, cluster_) / static_cast<double>(passes.kernels);
     const double bytes = std::get<ElementwiseWork>(passes.shape).bytes / static_cast<double>(passes.kernels);
     const int64_t launches = passes.kernels / 5;
@@ -332,7 +327,7 @@ class StepWriter {
       }
     };
     recorder().open(Place::kMain, EventKind::kAnnotation, "Optimizer.step#FusedAdam.step");
-    const GroupKind everyone = job_.use_distributed_optimizer ? GroupKind::kWorld : GroupKind::kModel;
+    const GroupKind everyone = group_kind(plan_.agreement);
     pass("multi_tensor_l2norm", "L2NormFunctor");
     if (job_.params_dtype == ParamsType::kFp16) {
       agree("found_inf", everyone, 4, "Float");
@@ -350,7 +345,7 @@ class StepWriter {
     if (!buckets_.gathers() || job_.overlap_param_gather) return;
     block(BlockRole::kOptimizer, {Phase::kOptimizer, step_});
     buckets_.gather();
-    buckets_.wait_for_parameters(parameters_);
+    buckets_.wait_for_all_parameters();
   }
 
   void log_loss() {
@@ -364,6 +359,7 @@ class StepWriter {
   int64_t rank_;
   int64_t stage_;
   const std::vector<Action>& schedule_;
+  Plan plan_;
   WorkWriter write_;
   LayerWork layer_, embedding_, head_;
   int64_t layers_;     ///< of a chunk
@@ -411,7 +407,7 @@ Status check_synthesis(const Job& job) {
 SyntheticRank synthesize_rank(const Job& job, const Cluster& cluster, int64_t rank, int steps) {
   const auto schedule = make_schedule(schedule_shape(job));
   CHECK(schedule.has_value());
-  StepWriter writer(job, cluster, rank, (*schedule)[static_cast<size_t>(place_of(job, rank).stage)]);
+  StepWriter writer(job, cluster, rank, (*schedule)[static_cast<size_t>(position_of(job, rank)[Dimension::kPipeline])]);
   for (int step = 0; step < steps; ++step) writer.step(step);
   SyntheticRank made;
   made.program = writer.recorder().finish(info_of(job, cluster, rank, writer.writer().groups()));

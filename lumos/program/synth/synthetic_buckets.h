@@ -8,6 +8,7 @@
 
 #include "lumos/model/cluster/cluster.h"
 #include "lumos/model/job/job.h"
+#include "lumos/plan/buckets.h"
 #include "lumos/program/synth/work_writer.h"
 
 namespace lumos {
@@ -15,41 +16,39 @@ namespace lumos {
 /// Keeps references to all that it is made of.
 class SyntheticBuckets {
  public:
-  /// `parameters` are those that the GPU holds.
-  SyntheticBuckets(const Job& job, const Cluster& cluster, double parameters, WorkWriter& write);
+  SyntheticBuckets(const Job& job, const Plan& plan, int64_t stage, WorkWriter& write);
 
   bool reduces() const { return job_.data_parallel_size > 1; }
-  bool gathers() const { return job_.use_distributed_optimizer && job_.data_parallel_size > 1; }
+  bool gathers() const { return !plan_.gathers.empty() && job_.data_parallel_size > 1; }
   /// As NCCL's metadata name it.
   std::string_view gradient_type() const;
 
-  /// The gradients of `parameters` more are complete. A bucket goes out when those of all its parameters are; their
-  /// hooks run where these are accumulated.
-  void complete_gradients(double parameters);
+  /// The gradients of a part of the stage are complete (index into stage_parts). Buckets that wait for no other go out;
+  /// the hooks run where gradients are accumulated.
+  void complete_gradients(size_t part);
   /// All gradients at once, after the passes.
   void reduce_all();
   void wait_for_reduced();
 
   void gather();
-  /// The next `parameters` are read from here on: their buckets must have come.
-  void wait_for_parameters(double parameters);
+  /// The part is read from here on: its buckets must have come.
+  void wait_for_parameters(size_t part);
+  void wait_for_all_parameters();
 
   /// Nothing is on its way any more.
   void end_step();
 
  private:
-  KernelWork reduction() const;
+  KernelWork exchange(const ParameterExchange& of, const Bucket& bucket) const;
 
   const Job& job_;
-  const Cluster& cluster_;
+  const Plan& plan_;
   WorkWriter& write_;
-  double parameters_;
-  int64_t count_;
-  std::vector<uint32_t> reduced_;   ///< records of those on their way
-  double complete_parameters_ = 0;  ///< whose gradients the last micro-batch has completed
-  std::vector<uint32_t> gathered_;  ///< records, until all have been waited for
-  size_t awaited_ = 0;              ///< of them
-  double read_parameters_ = 0;      ///< by passes since they were posted
+  std::vector<Bucket> buckets_;
+  std::vector<size_t> gather_order_;  ///< indexes of them, from the model's beginning to its end
+  std::vector<uint32_t> reduced_;     ///< records of those on their way
+  std::vector<uint32_t> gathered_;    ///< records in gather_order_, until all have been waited for
+  size_t awaited_ = 0;                ///< of them
 };
 
 }  // namespace lumos

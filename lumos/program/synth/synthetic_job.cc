@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "lumos/program/facts/rank_place.h"
+#include "lumos/plan/ops/layout.h"
 #include "lumos/program/lower/draw.h"
 #include "lumos/program/lower/lower.h"
 #include "lumos/sim/replayed_table.h"
@@ -22,18 +22,13 @@ constexpr int64_t kBaseNs = 1'735'689'600'000'000'000;
 /// Of all simulated ranks together. An event takes about 200 bytes here, with its tasks and dependencies.
 constexpr size_t kMostEvents = 100'000'000;
 
-int64_t rank_of(const Job& job, int64_t tensor, int64_t data, int64_t stage) {
-  return tensor * stride_of(job, Axis::kTensor) + data * stride_of(job, Axis::kData) +
-         stage * stride_of(job, Axis::kPipeline);
-}
-
 /// All stages of the pipelines that `ranks` are part of; of one pipeline where they are all alike.
 std::vector<int64_t> ranks_to_simulate(const Job& job, const SyntheticOptions& options) {
+  const Mesh mesh = mesh_of(job);
   std::set<int64_t> simulated;
   for (int64_t rank : options.ranks) {
-    const RankPlace place = options.jitter_sigma > 0 ? place_of(job, rank) : RankPlace{};
-    for (int64_t stage = 0; stage < job.pipeline_model_parallel_size; ++stage)
-      simulated.insert(rank_of(job, place.tensor, place.data, stage));
+    const Position position = options.jitter_sigma > 0 ? mesh.position(rank) : Position();
+    for (int32_t member : mesh.members(position, Dimension::kPipeline)) simulated.insert(member);
   }
   return {simulated.begin(), simulated.end()};
 }
@@ -132,10 +127,8 @@ Status check_size(const Job& job, const Cluster& cluster, const SyntheticOptions
 }  // namespace
 
 std::vector<int64_t> ranks_of_stages(const Job& job) {
-  std::vector<int64_t> ranks;
-  for (int64_t stage = 0; stage < job.pipeline_model_parallel_size; ++stage) ranks.push_back(rank_of(job, 0, 0, stage));
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
+  const std::vector<int32_t> ranks = mesh_of(job).members(Position(), Dimension::kPipeline);
+  return {ranks.begin(), ranks.end()};
 }
 
 std::vector<int64_t> all_ranks(const Job& job) {
@@ -172,9 +165,10 @@ EventTable synthetic_table(SyntheticJob& made, const Job& job, const Cluster& cl
     table = replayed_table(made.graph, made.timeline, static_cast<uint32_t>(exact - made.simulated.begin()));
   } else {
     // Another rank of the stage stands for this one: the same rows, with this one's groups.
-    const int64_t stage = place_of(job, rank).stage;
+    const Mesh mesh = mesh_of(job);
+    const auto stage_of = [&](int64_t other) { return mesh.position(other)[Dimension::kPipeline]; };
     const auto like = std::find_if(made.simulated.begin(), made.simulated.end(),
-                                   [&](int64_t other) { return place_of(job, other).stage == stage; });
+                                   [&](int64_t other) { return stage_of(other) == stage_of(rank); });
     CHECK(like != made.simulated.end());
     const auto index = static_cast<uint32_t>(like - made.simulated.begin());
     const SyntheticRank own = synthesize_rank(job, cluster, rank, steps);

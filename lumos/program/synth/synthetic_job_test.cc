@@ -15,7 +15,6 @@
 #include "lumos/plan/optimizer.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/blocks/kernel_roles.h"
-#include "lumos/program/facts/rank_place.h"
 #include "lumos/program/lower/plan.h"
 #include "lumos/program/step_figures.h"
 #include "lumos/sim/simulate.h"

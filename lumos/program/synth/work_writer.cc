@@ -11,8 +11,14 @@
 namespace lumos {
 namespace {
 
-constexpr Place kPlaceOfGroup[] = {Place::kModel,  Place::kData,     Place::kModel,
-                                   Place::kTensor, Place::kPipeline, Place::kEmbedding};
+/// The stream of a kind of groups.
+Place place_of_group(GroupKind kind) {
+  constexpr Place kPlaces[] = {Place::kModel,  Place::kData,     Place::kModel,
+                               Place::kTensor, Place::kPipeline, Place::kEmbedding};
+  const auto index = static_cast<size_t>(kind);
+  return index < std::size(kPlaces) ? kPlaces[index] : Place::kOther;
+}
+
 constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
 constexpr std::string_view kCheckpoint = "CheckpointFunction";
 constexpr int32_t kThreadsPerBlock = 128;
@@ -20,7 +26,7 @@ constexpr int32_t kThreadsPerBlock = 128;
 /// Of the host's time per kernel at most this is spent inside the calls; the rest is Python's and the operators'.
 constexpr int64_t kLongestLaunchNs = 5'000, kLongestEventCallNs = 1'000;
 
-/// What selective recomputation drops; see attention_core_work.
+/// What selective recomputation drops; see plan/layer.
 bool is_attention_core(std::string_view role) {
   constexpr std::array<std::string_view, 6> kCore = {"core_attention",    "attention_scores",  "attention_softmax",
                                                      "attention_dropout", "attention_context", "attention_transpose"};
@@ -78,11 +84,13 @@ std::string dims_text(const KernelWork& work) {
 
 }  // namespace
 
-WorkWriter::WorkWriter(const Job& job, const Cluster& cluster, int64_t rank)
+WorkWriter::WorkWriter(const Job& job, const Plan& plan, const Cluster& cluster, int64_t rank)
     : job_(job),
       cluster_(cluster),
       rank_(static_cast<int32_t>(rank)),
       groups_(groups_of_rank(job, rank)),
+      attention_core_(plan.repeats == Repeats::kAttentionCore ? kernel_work(plan.repeated(), plan)
+                                                              : std::vector<KernelWork>()),
       recorder_(static_cast<int32_t>(rank)),
       part_ns_(std::max<int64_t>(1, std::llround(cluster.host.launch_us * 1e3 / 10))),
       launch_call_ns_(std::min<int64_t>(2 * part_ns_, kLongestLaunchNs)),
@@ -159,7 +167,7 @@ void WorkWriter::backward(const std::vector<KernelWork>& work, const SequenceNum
     const auto own = std::find_if(numbers.begin(), numbers.end(), [](const auto& n) { return n.first == kCheckpoint; });
     const std::vector<KernelWork> core(work.begin() + static_cast<std::ptrdiff_t>(begin),
                                        work.begin() + static_cast<std::ptrdiff_t>(end));
-    checkpointed_backward(attention_core_work(job_), core, own == numbers.end() ? -1 : own->second);
+    checkpointed_backward(attention_core_, core, own == numbers.end() ? -1 : own->second);
   });
 }
 
@@ -203,8 +211,8 @@ void WorkWriter::body(Place thread, const std::vector<KernelWork>& work, Functio
   for (size_t i = function.begin; i < function.end; ++i) {
     const KernelWork& item = work[i];
     if (is_collective(item)) {
-      const uint32_t recorded = collective(thread, GroupKind::kTensor, item,
-                                           item.role == "cross_entropy" ? std::string_view("Float") : dtype_name(job_));
+      const uint32_t recorded =
+          collective(thread, item, item.role == "cross_entropy" ? std::string_view("Float") : dtype_name(job_));
       if (item.beside_compute)
         beside.push_back(recorded);
       else
@@ -297,7 +305,7 @@ uint32_t WorkWriter::collective(Place thread, GroupKind kind, const KernelWork& 
   item.communicates = true;
   item.annotation = names.annotation;
 
-  const Place stream = kPlaceOfGroup[static_cast<size_t>(kind)];
+  const Place stream = place_of_group(kind);
   OpDetail comms;
   comms.collective = item.detail.collective;
   recorder_.open(thread, EventKind::kCpuOp, names.operation);
@@ -328,7 +336,7 @@ void WorkWriter::note(uint32_t row, GroupKind kind, int64_t duration_ns) {
 }
 
 int64_t WorkWriter::message_ns(double bytes, int32_t peer) const {
-  const GroupShape shape = shape_of_ranks({rank_, peer}, cluster_.gpus_per_node);
+  const GroupShape shape = group_shape(std::vector<int32_t>{rank_, peer}, cluster_.gpus_per_node);
   return kernel_ns(collective_us({CollectiveKind::kSendRecv, bytes, shape}, cluster_));
 }
 

@@ -44,7 +44,7 @@ using SequenceNumbers = std::vector<std::pair<std::string_view, int64_t>>;
 
 class WorkWriter {
  public:
-  WorkWriter(const Job& job, const Cluster& cluster, int64_t rank);
+  WorkWriter(const Job& job, const Plan& plan, const Cluster& cluster, int64_t rank);
 
   RankRecorder& recorder() { return recorder_; }
   const RankGroups& groups() const { return groups_; }
@@ -65,6 +65,10 @@ class WorkWriter {
 
   /// A collective on its stream, after what the compute stream has; returns the record that a waiter waits for.
   uint32_t collective(Place thread, GroupKind group, const KernelWork& work, std::string_view dtype);
+  /// The group of `work`'s own dimensions.
+  uint32_t collective(Place thread, const KernelWork& work, std::string_view dtype) {
+    return collective(thread, group_kind(work.along), work, dtype);
+  }
   void wait_for(Place thread, uint32_t recorded) { recorder_.wait(thread, Place::kCompute, recorded, event_call_ns_); }
 
   /// All messages of an exchange, of `bytes` each, in one kernel, or one in its own; the result is as of collective().
@@ -101,6 +105,7 @@ class WorkWriter {
   const Cluster& cluster_;
   int32_t rank_;
   RankGroups groups_;
+  std::vector<KernelWork> attention_core_;  ///< what selective recomputation repeats
   RankRecorder recorder_;
   int64_t part_ns_;         ///< a tenth of what the host needs per kernel
   int64_t launch_call_ns_;  ///< of it, inside the launch call
