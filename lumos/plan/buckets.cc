@@ -33,14 +33,22 @@ void add_tensors(const std::vector<Op>& ops, std::string_view role, const Plan& 
   }
 }
 
-/// A part's tensors in the order of its parameters.
-void add_part(const Job& job, const Plan& plan, const StagePart& part, size_t index, std::vector<Tensor>& tensors) {
+/// A layer's tensors in the order of its parameters.
+std::vector<Tensor> layer_tensors(const Plan& plan) {
+  std::vector<Tensor> tensors;
+  for (std::string_view role : kModules) add_tensors(plan.layer.forward, role, plan, {}, tensors);
+  return tensors;
+}
+
+/// A part's tensors likewise; `layer` are those of any layer.
+void add_part(const Job& job, const Plan& plan, const std::vector<Tensor>& layer, const StagePart& part, size_t index,
+              std::vector<Tensor>& tensors) {
   // A tied matrix on two stages is updated alike on both, which shares of a bucket would not be.
   const bool alone = plan.sums_tied_embedding && job.use_distributed_optimizer;
   const bool own_matrix = job.untie_embeddings_and_output_weights || job.pipeline_model_parallel_size > 1;
   switch (part.kind) {
     case StagePart::Kind::kLayer:
-      for (std::string_view role : kModules) add_tensors(plan.layer.forward, role, plan, {0, index}, tensors);
+      for (const Tensor& tensor : layer) tensors.push_back({tensor.parameters, index});
       return;
     case StagePart::Kind::kEmbedding:
       add_tensors(plan.embedding.forward, "word_embeddings", plan, {0, index, alone}, tensors);
@@ -95,11 +103,12 @@ std::vector<size_t> gather_order(const std::vector<Bucket>& buckets) {
 
 std::vector<Bucket> stage_buckets(const Job& job, const Plan& plan, int64_t stage) {
   const std::vector<StagePart> parts = stage_parts(job, plan, stage);
+  const std::vector<Tensor> layer = layer_tensors(plan);
   std::vector<Bucket> buckets;
   for (int64_t chunk = 0; chunk < job.virtual_pipeline_model_parallel_size; ++chunk) {
     std::vector<Tensor> tensors;
     for (size_t i = 0; i < parts.size(); ++i)
-      if (parts[i].chunk == chunk) add_part(job, plan, parts[i], i, tensors);
+      if (parts[i].chunk == chunk) add_part(job, plan, layer, parts[i], i, tensors);
     const bool in_buckets = job.overlap_grad_reduce && stage == 0 && chunk == 0;
     fill_buckets(tensors, chunk, in_buckets ? bucket_limit(job) : std::numeric_limits<int64_t>::max(), buckets);
   }

@@ -56,6 +56,13 @@ void OutstandingPoints::keep_communication() {
   std::erase_if(points_, [&](const OutstandingPoint& p) { return !contexts_.communication_stream[p.point.stream]; });
 }
 
+bool OutstandingPoints::collective_near(uint32_t c) {
+  operators_around(host_.calls[c].row, around_wait_);
+  return std::any_of(points_.begin(), points_.end(), [&](const OutstandingPoint& p) {
+    return !p.awaited && !p.settled && contexts_.communication_stream[p.point.stream] && common_depth(p.call) > 0;
+  });
+}
+
 void OutstandingPoints::find_readings(uint32_t c, uint32_t waiter, uint32_t other, uint32_t streams,
                                       std::vector<uint32_t>& readings) {
   readings.assign(kFirstStream + kReadingsPerStream * streams, kNoIndex);

@@ -55,6 +55,9 @@ class OutstandingPoints {
   /// Forgets all but the ends of collectives.
   void keep_communication();
 
+  /// A collective is outstanding that was launched under an operator which is also around call `c`.
+  bool collective_near(uint32_t c);
+
   /// For each reading (wait_site.h) the index of the point that a wait of call `c` on stream `waiter` means by it,
   /// kNoIndex where there is none; for the twins that of a wait on `other`, if there is another.
   void find_readings(uint32_t c, uint32_t waiter, uint32_t other, uint32_t streams, std::vector<uint32_t>& readings);

@@ -112,9 +112,8 @@ class UnitReader {
       gather_stream_ = contexts_.launch_stream[c];
     } else if (part == Part::kReduce) {
       t.copied_gradients = t.reduction_recorded = false;
-    } else if (part == Part::kNone) {
-      end_of_backward(thread);
     }
+    if (part != Part::kCopyOut && part != Part::kReduceCopyIn) end_of_backward(thread);
     if (part != Part::kNone || !belongs_to(t.part, c)) t.part = part;
     t.last_launch = c;
     t.copy_out = kNoIndex;
@@ -255,7 +254,7 @@ class UnitReader {
       if (annotated_ ? within(w, kBackwardEndAnnotation) : operator_around(w) == kNoIndex) waits.push_back(w);
     }
     if (!annotated_ && (waits.size() < kFewestFinalWaits || waits.size() < results_.size())) return;
-    if (waits.empty()) return;
+    if (waits.empty() || results_.empty()) return;
     for (size_t i = 0; i < waits.size(); ++i) {
       const uint32_t record = i < results_.size() ? results_[i].record : reduced_;
       if (record != kNoIndex) out_.waits[waits[i]] = {current_.usual(thread), record};

@@ -76,7 +76,7 @@ class StreamMachine {
   struct Thread {
     std::vector<uint32_t> brought_in;  ///< collective operations that brought a stream in since the last launch
     std::vector<uint32_t> used;        ///< streams launched on since the last row of pairs, the latest last
-    bool ended = false;                ///< the last record is the end of a collective
+    bool ended = false;                ///< waits behind the last record mean works: of its collective, or of others
   };
   /// What a record stands for: the point of the stream that was probably the current one, and that of the other.
   struct Recorded {
@@ -127,10 +127,11 @@ class StreamMachine {
     StreamPoint point = streams_.point_of(stream.likely);
     if (named != nullptr) *named = point;
     if (units_.records(c)) return;
-    threads_[host_.calls[c].thread].ended = communication(stream.likely) && !before_collective(c);
+    const bool apart = parted_from_waits(c);
+    threads_[host_.calls[c].thread].ended = apart || (communication(stream.likely) && !before_collective(c));
     points_[c] = {point, stream.other == kNoIndex ? StreamPoint() : streams_.point_of(stream.other)};
     // The end of a collective is outstanding already; another stream's record may be waited for much later.
-    if (!communication(stream.likely) && !before_collective(c) && !pairs_.followed[c]) {
+    if (!communication(stream.likely) && !before_collective(c) && (apart || !pairs_.followed[c])) {
       outstanding_.push(c, std::move(point));
     }
   }
@@ -148,6 +149,16 @@ class StreamMachine {
       return {contexts_.launch_stream[context.previous_compute_launch], kNoIndex};
     }
     return {contexts_.launch_stream[context.previous_launch], kNoIndex};
+  }
+
+  // A record for later, with waits for collectives right behind it by chance: the same stream is launched on before and
+  // after, and the operator has collectives that were not waited for.
+  bool parted_from_waits(uint32_t c) {
+    const CallContext& context = contexts_.of_call[c];
+    const uint32_t before = context.previous_compute_launch, after = context.next_compute_launch;
+    if (!pairs_.followed[c] || context.collective_scope != kNoIndex || before == kNoIndex || after == kNoIndex)
+      return false;
+    return contexts_.launch_stream[before] == contexts_.launch_stream[after] && outstanding_.collective_near(c);
   }
 
   bool waited_since_launch(const CallContext& context) const {
@@ -176,7 +187,8 @@ class StreamMachine {
     if (of_row && pairs_.fork[c] == kForkMember && forks(c)) return;
     if (of_row && pairs_.fork[c] > 1 && forks(c)) return row_of_pairs(c);
     if (paired && of_row) return pair(c);
-    const CurrentStream waiter = current_.at(c);
+    // Without records what repeats decides, and it does so for the stream launched on next.
+    const CurrentStream waiter = has_records_ ? current_.at(c) : CurrentStream{waiting_stream(context), kNoIndex};
     if (waiter.likely != kNoIndex) lone_wait(c, waiter);
   }
 

@@ -276,6 +276,99 @@ TEST(StreamWaits, OneStreamHasNone) {
   EXPECT_TRUE(find_waits(p).list.empty());
 }
 
+// A shared expert on its stream beside all-to-alls that the computing stream waits for at once.
+TEST(StreamWaits, ASideStreamIsForkedAndJoinedBetweenLaunchesOfAnother) {
+  TwoStreams p;
+  const uint32_t shared = p.stream(92), copies = p.stream(88);
+  for (int i = 0; i < 8; ++i) {
+    gemm(p, p.main, p.compute, 20000);
+    p.wait(p.main, shared, p.record(p.main, p.compute));  // two forks side by side
+    p.wait(p.main, copies, p.record(p.main, p.compute));
+    p.launch(p.main, copies, "copy", 2000);
+    for (int half = 0; half < 2; ++half) {
+      gemm(p, p.main, p.compute, 8000);
+      p.open(p.main, "_AllToAll");
+      const auto tokens = all_reduce(p, p.main, p.compute, p.comm, 150000);
+      p.wait(p.main, p.compute, tokens);
+      p.close(p.main);
+      gemm(p, p.main, shared, 30000);
+      gemm(p, p.main, p.compute, 25000);
+    }
+    p.wait(p.main, p.compute, p.record(p.main, shared));  // the join
+    gemm(p, p.main, p.compute, 10000);
+    p.synchronize_stream(p.main, copies);
+  }
+  EXPECT_EQ(find_waits(p).waits, p.waits());
+}
+
+// Point-to-point operations that stand side by side run as one kernel; each is waited for, and some are again.
+TEST(StreamWaits, CoalescedOperationsAreWaitedForOneByOne) {
+  TwoStreams p;
+  const uint32_t gradients = p.stream(24);
+  for (int i = 0; i < 8; ++i) {
+    gemm(p, p.main, p.compute, 20000);
+    all_reduce(p, p.main, p.compute, gradients, 40000);  // not waited for before the end
+    p.open(p.main, "AttnFuncWithCPAndKVP2PBackward");
+    for (const char* op : {"c10d::send", "c10d::recv_"}) {
+      p.open(p.main, op);
+      p.wait(p.main, p.comm, p.record(p.main, p.compute));
+      p.close(p.main);
+    }
+    p.open(p.main, "nccl:coalesced", EventKind::kAnnotation);
+    p.launch(p.main, p.comm, "ncclDevKernel_SendRecv(x)", 50000);
+    p.close(p.main);
+    const auto exchanged = p.record(p.main, p.comm);
+    gemm(p, p.main, p.compute, 60000);
+    for (int operation = 0; operation < 2; ++operation) p.wait(p.main, p.compute, exchanged);
+    gemm(p, p.main, p.compute, 5000);
+    for (int operation = 0; operation < 2; ++operation) p.wait(p.main, p.compute, exchanged);
+    gemm(p, p.main, p.compute, 5000);
+    p.close(p.main);
+    p.synchronize_device(p.main);
+  }
+  const auto found = find_waits(p).waits;
+  for (const TestProgram::Wait& wait : p.waits()) EXPECT_TRUE(found.count(wait)) << wait.first << " " << wait.second;
+  for (const TestProgram::Wait& wait : found) EXPECT_TRUE(p.waits().count(wait)) << wait.first << " " << wait.second;
+}
+
+// TransformerEngine's ring: steps alternate between two streams; sends and receptions of the next step begin on the
+// stream of this one, results are corrected on the stream of the step before.
+TEST(StreamWaits, ARingOfFourAlternatesBetweenTwoStreams) {
+  TwoStreams p;
+  const uint32_t second = p.stream(84), receive = p.stream(80), gradients = p.stream(24);
+  const uint32_t streams[] = {p.compute, second};
+  const auto exchange = [&](uint32_t current) {
+    std::vector<TestProgram::Event> out;
+    for (uint32_t comm : {p.comm, receive}) out.push_back(all_reduce(p, p.main, current, comm, 15000));
+    return out;
+  };
+  for (int layer = 0; layer < 6; ++layer) {
+    gemm(p, p.main, p.compute, 20000);
+    all_reduce(p, p.main, p.compute, gradients, 30000);
+    p.open(p.main, "AttnFuncWithCPAndKVP2P");
+    std::vector<TestProgram::Event> travelling;
+    TestProgram::Event corrected{};
+    for (int i = 0; i <= 4; ++i) {
+      if (i < 4) {
+        const uint32_t current = streams[i % 2];
+        for (const auto& work : travelling) p.wait(p.main, current, work);
+        travelling = i < 3 ? exchange(current) : std::vector<TestProgram::Event>();
+        p.launch(p.main, current, "flash_fwd", 60000);
+      }
+      if (i == 0) continue;
+      const uint32_t before = streams[(i - 1) % 2];
+      if (i > 1) p.wait(p.main, before, corrected);
+      p.launch(p.main, before, "correct", 4000);
+      if (i < 4) corrected = p.record(p.main, before);
+    }
+    p.wait(p.main, p.compute, p.record(p.main, second));
+    gemm(p, p.main, p.compute, 10000);
+    p.close(p.main);
+    p.synchronize_device(p.main);
+  }
+  EXPECT_EQ(find_waits(p).waits, p.waits());
+}
+
 // Any program of launches, records and waits: nothing found contradicts time (find_waits checks it), per source stream
 // there is one, and the list is sorted.
 TEST(StreamWaits, NeverContradictTimeForAnyProgram) {

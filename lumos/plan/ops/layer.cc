@@ -10,10 +10,13 @@ const Extent kTokens = {kSequence, kBatch};
 
 Extent per_token(std::initializer_list<ModelSize> sizes) { return kTokens.times(Extent(sizes)); }
 
+/// More than any part has; growing would move them again and again.
+constexpr size_t kMostOps = 40;
+
 /// Appends ops to a list; the functions below read as the model does.
 class OpList {
  public:
-  explicit OpList(const Job& job, bool backward = false) : job_(job), backward_(backward) {}
+  explicit OpList(const Job& job, bool backward = false) : job_(job), backward_(backward) { list_.reserve(kMostOps); }
 
   Op& add(std::string_view role, OpKind kind) {
     Op& op = list_.emplace_back();

@@ -1,5 +1,6 @@
 #include "lumos/plan/strategies/cut.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace lumos {
@@ -11,24 +12,23 @@ void for_each_list(Plan& plan, const std::function<void(std::vector<Op>&)>& visi
   }
 }
 
-void for_each_extent(Op& op, const std::function<void(Extent&)>& visit) {
-  for (Extent* extent : {&op.rows, &op.columns, &op.inner, &op.batch, &op.heads, &op.key_heads}) visit(*extent);
-  for (Term& term : op.moved) visit(term.elements);
-  for (Term& term : op.kept) visit(term.elements);
-  for (Extent& weight : op.weights) visit(weight);
-}
-
 void cut_op(Op& op, std::initializer_list<ModelSize> sizes, DimensionSet by) {
-  for_each_extent(op, [&](Extent& extent) {
+  const auto cut = [&](Extent& extent) {
     for (ModelSize size : sizes) extent.cut(size, by);
-  });
+  };
+  for (Extent* extent : {&op.rows, &op.columns, &op.inner, &op.batch, &op.heads, &op.key_heads}) cut(*extent);
+  for (Term& term : op.moved) cut(term.elements);
+  for (Term& term : op.kept) cut(term.elements);
+  for (Extent& weight : op.weights) cut(weight);
 }
 
 bool is_cut(const Op& op, Dimension by) {
-  Op copy = op;
-  bool found = false;
-  for_each_extent(copy, [&](Extent& extent) { found |= extent.is_cut(by); });
-  return found;
+  const auto cut = [by](const Extent& extent) { return extent.is_cut(by); };
+  const auto cut_term = [by](const Term& term) { return term.elements.is_cut(by); };
+  return cut(op.rows) || cut(op.columns) || cut(op.inner) || cut(op.batch) || cut(op.heads) || cut(op.key_heads) ||
+         std::any_of(op.moved.begin(), op.moved.end(), cut_term) ||
+         std::any_of(op.kept.begin(), op.kept.end(), cut_term) ||
+         std::any_of(op.weights.begin(), op.weights.end(), cut);
 }
 
 Op collective_op(const Op& of, CollectiveKind kind, Term size, DimensionSet along) {

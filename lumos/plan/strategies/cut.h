@@ -13,10 +13,7 @@ namespace lumos {
 /// Calls back with every list of ops of the plan.
 void for_each_list(Plan& plan, const std::function<void(std::vector<Op>&)>& visit);
 
-/// Calls back with every extent of an op: of products, terms, weights and what it keeps.
-void for_each_extent(Op& op, const std::function<void(Extent&)>& visit);
-
-/// Divides the factors `sizes` of every extent of the op.
+/// Divides the factors `sizes` of every extent of the op: of products, terms, weights and what it keeps.
 void cut_op(Op& op, std::initializer_list<ModelSize> sizes, DimensionSet by);
 
 /// Whether any extent of the op is divided by `by`.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lumos/plan/buckets.h"
 #include "lumos/plan/parameters.h"
 #include "lumos/program/change/switch_edits.h"
 
@@ -8,12 +9,6 @@ namespace lumos {
 namespace {
 
 constexpr int64_t kSmallestBucketBytes = 1 << 20;  // less is a norm, a flag or a loss
-
-/// Megatron closes a bucket once its parameters reach this.
-int64_t bucket_parameters(const Job& job) {
-  if (job.ddp_bucket_size > 0) return job.ddp_bucket_size;
-  return std::max<int64_t>(40'000'000, 1'000'000 * job.data_parallel_size);
-}
 
 int64_t bytes_per_gradient(const Job& job) { return job.grad_reduce_in_fp32 ? 4 : element_bytes(job); }
 
@@ -24,7 +19,7 @@ struct Buckets {
 };
 
 Buckets buckets_of(const Job& job) {
-  const int64_t whole = layer_parameters(job), limit = bucket_parameters(job);
+  const int64_t whole = layer_parameters(job), limit = bucket_limit(job);
   const int64_t queries = job.num_attention_heads * job.kv_channels, keys = job.num_query_groups * job.kv_channels;
   const int64_t ffn = job.ffn_hidden_size * job.hidden_size;
   const std::array<int64_t, 4> matrices = {ffn, ffn * (job.swiglu ? 2 : 1), queries * job.hidden_size,
