@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <memory>
 
 #include "lumos/base/file.h"
@@ -38,16 +39,15 @@ uint64_t mix(uint64_t lane, uint64_t word) {
   return std::rotl(lane ^ (word * 0x9E3779B97F4A7C15ull), 27) * 0xC2B2AE3D27D4EB4Full + 0x165667B19E3779F9ull;
 }
 
-/// A stdio file that is closed, and removed unless kept.
-class OutputFile {
+/// Bytes at places that are multiples of kAlignment, into a draft.
+class AlignedFile {
  public:
-  explicit OutputFile(std::string path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wb")) {}
-  ~OutputFile() {
+  explicit AlignedFile(const std::string& path) : draft_(path), file_(std::fopen(draft_.name().c_str(), "wb")) {}
+  ~AlignedFile() {
     if (file_ != nullptr) std::fclose(file_);
-    if (!kept_) std::remove(path_.c_str());
   }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
+  AlignedFile(const AlignedFile&) = delete;
+  AlignedFile& operator=(const AlignedFile&) = delete;
 
   bool opened() const { return file_ != nullptr; }
   bool put(const void* data, size_t bytes) {
@@ -58,18 +58,13 @@ class OutputFile {
     static constexpr char kZeros[kAlignment] = {};
     return put(kZeros, aligned(at_) - at_);
   }
-  bool rename_to(const std::string& path) {
-    const bool closed = std::fclose(file_) == 0;
-    file_ = nullptr;
-    kept_ = closed && std::rename(path_.c_str(), path.c_str()) == 0;
-    return kept_;
-  }
+  bool close() { return std::fclose(std::exchange(file_, nullptr)) == 0; }
+  Status put_in_place() { return draft_.put_in_place(); }
 
  private:
-  std::string path_;
+  Draft draft_;
   std::FILE* file_;
   uint64_t at_ = 0;
-  bool kept_ = false;
 };
 
 /// A copy, not a mapping: a file that somebody cuts while it is mapped ends the program. nullptr where there are fewer
@@ -116,14 +111,12 @@ Status SectionWriter::write(const std::string& path, uint32_t version) const {
   header.file_bytes = offset;
   header.sections = table.size();
   header.table_checksum = checksum(table.data(), table.size() * sizeof(table[0]));
-  OutputFile file(draft_name(path));
+  AlignedFile file(path);
   bool good = file.opened() && file.put(&header, sizeof(header)) &&
               file.put(table.data(), table.size() * sizeof(table[0])) && file.pad();
   for (const Part& part : parts_) good = good && file.put(part.data, part.count * part.element_bytes) && file.pad();
-  if (!good || !file.rename_to(path)) {
-    return fail(ErrorKind::kFailed, "cannot write {}: {}", path, std::strerror(errno));
-  }
-  return {};
+  if (!good || !file.close()) return fail(ErrorKind::kFailed, "cannot write {}: {}", path, std::strerror(errno));
+  return file.put_in_place();
 }
 
 Result<SectionReader> SectionReader::open(const std::string& path, uint32_t version) {
