@@ -8,7 +8,7 @@ namespace lumos {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -86,8 +86,8 @@ complete -o filenames -F _lumos lumos
 std::string zsh_completion(const std::vector<Command>& commands) {
   std::string list, cases;
   for (const Command& command : commands) {
-    list += fmt::format("    {}\n", quoted(command.name + ":" + zsh_text(command.summary)));
-    cases += fmt::format("    {})\n      _arguments {}", command.name, quoted("--help[Explain the command]"));
+    list += fmt::format("    {}\n", shell_quoted(command.name + ":" + zsh_text(command.summary)));
+    cases += fmt::format("    {})\n      _arguments {}", command.name, shell_quoted("--help[Explain the command]"));
     for (const Option& option : command.options) {
       const std::string action = option.completion == Completion::kFile ? "_files"
                                  : option.choices.empty()               ? " "
@@ -101,7 +101,7 @@ std::string zsh_completion(const std::vector<Command>& commands) {
         spec = fmt::format("{}[{}]:{}:{}", option.name, zsh_text(option.help),
                            option.value_name.empty() ? "value" : zsh_text(option.value_name), action);
       }
-      cases += fmt::format(" \\\n        {}", quoted(spec));
+      cases += fmt::format(" \\\n        {}", shell_quoted(spec));
     }
     cases += " ;;\n";
   }
@@ -133,7 +133,7 @@ std::string fish_completion(const std::vector<Command>& commands) {
       "complete -c lumos -n __fish_use_subcommand -l version -d 'Print the version'\n";
   for (const Command& command : commands) {
     out += fmt::format("complete -c lumos -n __fish_use_subcommand -f -a {} -d {}\n", command.name,
-                       quoted(command.summary));
+                       shell_quoted(command.summary));
     const std::string when = fmt::format("'__fish_seen_subcommand_from {}'", command.name);
     for (const Option& option : command.options) {
       const std::string choices =
@@ -143,7 +143,7 @@ std::string fish_completion(const std::vector<Command>& commands) {
         continue;
       }
       out += fmt::format("complete -c lumos -n {} -l {}{}{} -d {}\n", when, option.name.substr(2),
-                         option.is_switch() ? "" : " -r", choices, quoted(option.help));
+                         option.is_switch() ? "" : " -r", choices, shell_quoted(option.help));
     }
   }
   return out;

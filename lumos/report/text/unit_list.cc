@@ -65,7 +65,7 @@ Kind kind_of(const RankProgram& rank, uint32_t launch) {
   const Label& label = rank.recovered.labels[launch];
   Kind kind{label.layer >= 0, label.phase, launched.unit_work, launched.gathers_ahead, -1};
   if (const CollectiveDetail* detail = rank.table->collective_detail(launched.gpu_row))
-    kind.bytes = collective_bytes(launched.collective, *detail, rank.table->text(detail->dtype));
+    kind.bytes = collective_bytes(launched.collective, *detail, type_of(*rank.table, *detail));
   return kind;
 }
 
