@@ -76,7 +76,8 @@ class ShardedJob {
   static std::string unit(int u) { return " (layers." + std::to_string(u) + ")"; }
 
   // NCCL on the thread's current stream: its own events before and behind, which keep one communicator in order.
-  void collective(uint32_t t, const char* op, uint32_t stream, const char* kernel, int64_t ns, TestProgram::Event& last) {
+  void collective(uint32_t t, const char* op, uint32_t stream, const char* kernel, int64_t ns,
+                  TestProgram::Event& last) {
     p.open(t, op);
     p.record(t, stream);
     p.wait(t, stream, last);
