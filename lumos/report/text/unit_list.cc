@@ -10,6 +10,7 @@
 #include "lumos/graph/host/collective.h"
 #include "lumos/program/recover/units.h"
 #include "lumos/report/text_table.h"
+#include "lumos/trace/table/row_meaning.h"
 
 namespace lumos {
 namespace {
