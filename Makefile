@@ -71,6 +71,7 @@ check:
 	@scripts/install-deps check
 	@scripts/check-format
 	@scripts/check-layout
+	@scripts/draw-architecture --check
 
 # The unit tests under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize:
