@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 #include <memory>
+#include <utility>
 
 #include "lumos/base/file.h"
 

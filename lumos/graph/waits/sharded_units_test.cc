@@ -134,7 +134,7 @@ class ShardedJob {
     p.close(t);
     p.wait(t, reduce_, p.record(t, compute_));
     collective(t, "c10d::_reduce_scatter_base_", reduce_, "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)", 110'000,
-               job_.replicated ? reductions_ : shards_);
+               shards_);
     reduced_ = p.record(t, reduce_);
     uint32_t stream = reduce_;
     if (job_.replicated) {
@@ -180,7 +180,7 @@ class ShardedJob {
   uint32_t main_ = p.thread(), autograd_ = p.thread();
   uint32_t compute_ = p.stream(7), copy_in_ = p.stream(52), gather_ = p.stream(56), reduce_ = p.stream(60),
            replicas_ = p.stream(64);
-  TestProgram::Event shards_{}, reductions_{}, copies_{};  // the last of each communicator
+  TestProgram::Event shards_{}, copies_{};  // the last of each communicator
   TestProgram::Event gathered_[kUnits]{}, kept_{}, reduced_{};
   std::vector<TestProgram::Event> results_;
 };
