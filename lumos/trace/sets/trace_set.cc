@@ -24,7 +24,10 @@ Result<std::vector<std::string>> traces_in_folder(const std::string& folder) {
     std::string path = it->path().string();
     std::error_code ignored;
     // A pipe in a folder has no end unless somebody writes to it.
-    if (has_trace_suffix(path) && it->is_regular_file(ignored)) candidates.push_back(std::move(path));
+    // A link to nothing counts, so that it is told.
+    const fs::file_type type = it->status(ignored).type();
+    const bool readable = type == fs::file_type::regular || type == fs::file_type::not_found;
+    if (has_trace_suffix(path) && readable) candidates.push_back(std::move(path));
   }
   if (error) return fail(ErrorKind::kUnreadable, "{}: cannot list the folder: {}", folder, error.message());
   if (candidates.empty()) {
